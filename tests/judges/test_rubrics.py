@@ -37,7 +37,7 @@ def test_checks_of_games_belong_to_rubrics() -> None:
 @pytest.mark.parametrize(
     ("changes", "saying"),
     [
-        ({"item": "word"}, "item: should be 'move', 'seat' or 'match'"),
+        ({"item": "word"}, "item: should be 'move', 'seat', 'match' or 'answer'"),
         ({"categories": None}, "give either categories or a scale"),
         ({"categories": {"one": "alone"}}, "categories: give two or more"),
         ({"found": ["rud"]}, 'found: no category "rud" (did you mean "rude"?)'),
@@ -45,6 +45,7 @@ def test_checks_of_games_belong_to_rubrics() -> None:
         ({"games": ["bargaining"], "actions": ["Offr"]}, '"Offr" (did you mean "Offer"?)'),
         ({"actions": ["foo"]}, 'actions: no answer of any game is "foo" (known: Bid, '),
         ({"item": "seat", "actions": ["Offer"]}, "actions go with item: move"),
+        ({"item": "seat", "answers": ["age"]}, "answers go with item: answer"),
         ({"examples": [{"seen": "x", "category": "odd", "reason": "y"}]}, 'no category "odd"'),
         ({"name": "no name"}, "name: should match pattern"),
         ({"qestion": "?"}, 'unknown key "qestion" (did you mean "question"?)'),

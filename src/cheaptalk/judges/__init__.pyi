@@ -1,4 +1,5 @@
 from .agreement import CHECK, Agreement, Interval, Share, agreements
+from .answers import answer_verdicts
 from .coding import code_answers
 from .estimate import JudgingEstimate, estimate_judging
 from .items import Item, items_of
@@ -22,6 +23,7 @@ __all__ = [
     "Share",
     "Verdict",
     "agreements",
+    "answer_verdicts",
     "code_answers",
     "estimate_judging",
     "find_rubric",

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cheaptalk.judges.answers import label
 from cheaptalk.judges.items import move_name
-from cheaptalk.judges.judge_runs import label
 from cheaptalk.judges.rubrics import Rubric
 from cheaptalk.records import Store
 from cheaptalk.records.judgements import deals_of, judges_of, read_judgements

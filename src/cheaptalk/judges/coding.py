@@ -7,8 +7,9 @@ from functools import partial
 from cheaptalk.calls.budget import NO_CAP, Budget, Cap, Halted, Purse, unpriced
 from cheaptalk.calls.desk import Caller, Desk, Models
 from cheaptalk.calls.event_loop import INTERRUPTED, drive, open_desk
-from cheaptalk.judges.items import Item, quote
-from cheaptalk.judges.judge_runs import CONCURRENCY, label
+from cheaptalk.judges.answers import label
+from cheaptalk.judges.items import Item, answer_item
+from cheaptalk.judges.judge_runs import CONCURRENCY
 from cheaptalk.judges.judges import Judge, Verdict
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import Kind
@@ -18,7 +19,6 @@ from cheaptalk.records.judgements import ledger_id
 from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent_on
 from cheaptalk.rules import CheaptalkError, counted
-from cheaptalk.styles.quotes import disarmed
 
 
 def code_answers(
@@ -62,7 +62,10 @@ def code_answers(
     known = prices or load_prices()
     if budget.dollars and known.of(by.seat.model) is None:
         raise CheaptalkError(unpriced(by.seat.model))
-    items = {digest(question, text): _item(question, text) for text in answers.values()}
+    items = {
+        digest(question, text): answer_item("answer", "judge", question, text)
+        for text in answers.values()
+    }
     with store.writing():
         mark_unresolved(store)
         names = [ledger_id(by.digest, key) for key in items]
@@ -74,11 +77,6 @@ def code_answers(
         key: None if one.data is None else label(one.data) for key, one in coding.verdicts.items()
     }
     return {person: verdicts[digest(question, text)] for person, text in answers.items()}
-
-
-def _item(question: str, text: str) -> Item:
-    seen = f"A person is asked:\n{quote(question)}\n\nThe person answers:\n{quote(disarmed(text))}"
-    return Item("answer", 0, "judge", seen, "the person's answer")
 
 
 @dataclass

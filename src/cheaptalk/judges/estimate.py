@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from cheaptalk.judges.items import items_of
 from cheaptalk.judges.judges import Judge, matches_for, why_nothing
+from cheaptalk.judges.subjects import subjects
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.models.usage import characters
 from cheaptalk.records import Store
 from cheaptalk.records.costs import Cost
 from cheaptalk.records.judgements import GIVEN, judge_cost, judged_items
-from cheaptalk.records.store.queries import some
 from cheaptalk.studies.estimates.amounts import Amounts
 from cheaptalk.studies.estimates.rehearsal import Load, evenly
 from cheaptalk.studies.estimates.tokens import CHARACTERS, REASKED, amounts_of, reasoning_assumed
@@ -27,7 +26,7 @@ class JudgingEstimate:
     """What a judge is going to take.
 
     Attributes:
-        matches: those to be judged.
+        matches: those to be judged, or the people whose answers are.
         items: what is still to be judged in them.
         before: what was judged before, in the matches that were read.
         invalid_before: what the judge gave no verdict of before, and is not asked about again.
@@ -87,9 +86,9 @@ def estimate_judging(
     known = judged_items(store, study, by.digest)
     read = evenly(chosen, READ)
     before = without = items = asked = 0
-    for record in some(store, study, read):
-        for item in items_of(record, by.rubric):
-            kind = known.get((record.id, item.name))
+    for subject in subjects(store, study, by.rubric, read):
+        for item in subject.items():
+            kind = known.get((subject.id, item.name))
             if kind in GIVEN:
                 before += 1
             elif kind is not None and not again:

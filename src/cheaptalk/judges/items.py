@@ -1,4 +1,4 @@
-"""What judges are shown: moves, seats or whole matches, in the words that the players read."""
+"""What judges are shown: moves, seats, whole matches or answers, in the words that people read."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -14,8 +14,9 @@ class Item(NamedTuple):
     """One thing to be judged.
 
     Attributes:
-        name: ``REQUEST/SEAT`` for a move, a seat's name, or ``match``.
-        request, seat: where it belongs; 0 and empty for a match.
+        name: ``REQUEST/SEAT`` for a move, a seat's name, ``match``, or what a survey calls a
+            question.
+        request, seat: where it belongs; 0 and empty for a match, 0 and the name for an answer.
         seen: what the judge reads.
         judged: what of it is to be judged.
     """
@@ -53,6 +54,12 @@ def items_of(record: MatchRecord, rubric: Rubric) -> list[Item]:
     if rubric.item == "seat":
         return [_seat(lines, seat) for seat in dict.fromkeys(seat for _, seat in spoken)]
     return [Item("match", 0, "", _quoted(lines), "the whole match")] if spoken else []
+
+
+def answer_item(name: str, seat: str, question: str, text: str) -> Item:
+    """A free answer, with what was asked."""
+    seen = f"A person is asked:\n{quote(question)}\n\nThe person answers:\n{quote(disarmed(text))}"
+    return Item(name, 0, seat, seen, "the person's answer")
 
 
 def _move(lines: Iterable[Line], request: int, seat: str) -> Item:

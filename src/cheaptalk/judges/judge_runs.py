@@ -21,9 +21,11 @@ from cheaptalk.calls.control import Control
 from cheaptalk.calls.desk import Caller, Desk, Models
 from cheaptalk.calls.event_loop import INTERRUPTED, drive, open_desk
 from cheaptalk.calls.orders import MatchCounts, RunState
-from cheaptalk.judges.items import Item, items_of
+from cheaptalk.judges.answers import label, verdict_of
+from cheaptalk.judges.items import Item
 from cheaptalk.judges.judges import Judge, matches_for, why_nothing
 from cheaptalk.judges.rubrics import Rubric
+from cheaptalk.judges.subjects import Subject, subjects
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Store, configuration_digest
@@ -40,7 +42,6 @@ from cheaptalk.records.judgements import (
     write_judgement,
 )
 from cheaptalk.records.ledger.ledger import annotated, mark_unresolved, noted_calls
-from cheaptalk.records.store.queries import some
 from cheaptalk.rules import CheaptalkError, ReplayMismatch
 from cheaptalk.rules.display import brief
 from cheaptalk.studies.lookup import reads_study
@@ -137,11 +138,6 @@ class Judging:
             self.verdicts[label(judgement.verdict)] += 1
 
 
-def label(verdict: dict[str, Any]) -> str:
-    """A verdict in a word: its category, or its score as text."""
-    return str(verdict.get("category", verdict.get("score")))
-
-
 @reads_study
 def judge(
     store: Store,
@@ -159,6 +155,9 @@ def judge(
     prices: Prices | None = None,
 ) -> Judging:
     """Judge the finished matches of a study by a rubric; what is judged already is not again.
+
+    By a rubric for answers, what people wrote in its surveys is judged; :func:`.answer_verdicts`
+    has the verdicts. All that is said of matches here is then of these people.
 
     Args:
         study: the name of a study in the store.
@@ -229,8 +228,8 @@ class _JudgingRun:
         )
         async with opened as desk, self.control.minding(desk, self.tell):
             self.desk = desk
-            records = some(self.store, self.study, self.chosen)
-            await desk.work_on(records, partial(self.look_at, desk=desk))
+            found = subjects(self.store, self.study, self.by.rubric, self.chosen)
+            await desk.work_on(found, partial(self.look_at, desk=desk))
         self.state.halted, self.state.short = desk.halted, purse.short
         self.state.uncountable = purse.uncountable
         self.state.spent = purse.spent
@@ -244,14 +243,14 @@ class _JudgingRun:
         self.state.state = state
         self.report(self.state)
 
-    async def look_at(self, record: MatchRecord, desk: Desk) -> None:
-        """Judge what is not judged yet of a match."""
+    async def look_at(self, subject: Subject, desk: Desk) -> None:
+        """Judge what is not judged yet of a match, or of a person's answers."""
         state = self.state
         try:
-            caller = Caller(ledger_id(self.by.digest, record.id), desk, record.id)
+            caller = Caller(ledger_id(self.by.digest, subject.id), desk, subject.id)
             is_whole = True
-            for item in self.fresh(record):
-                is_whole &= await self.put(record, item, caller, desk)
+            for item in self.fresh(subject):
+                is_whole &= await self.put(subject, item, caller, desk)
             state.done += is_whole
             state.failed += not is_whole
         except Halted as halt:
@@ -261,11 +260,11 @@ class _JudgingRun:
             state.failed += 1
         self.report(state)
 
-    def fresh(self, record: MatchRecord) -> list[Item]:
-        """The items of a match that the judge is to be asked about."""
+    def fresh(self, subject: Subject) -> list[Item]:
+        """The items that the judge is to be asked about."""
         found = []
-        for item in items_of(record, self.by.rubric):
-            kind = self.known.get((record.id, item.name))
+        for item in subject.items():
+            kind = self.known.get((subject.id, item.name))
             if kind in GIVEN:
                 self.state.before += 1
             elif kind is None or self.again:
@@ -274,14 +273,14 @@ class _JudgingRun:
                 self.state.kinds_before[kind] += 1
         return found
 
-    async def put(self, record: MatchRecord, item: Item, caller: Caller, desk: Desk) -> bool:
+    async def put(self, subject: Subject, item: Item, caller: Caller, desk: Desk) -> bool:
         """Put an item to the judge; store what it says with every call it took.
 
         Returns:
             Whether it is settled: not where the provider failed.
         """
         thinking = self.by.think(item)
-        before = self.calls_before(record, item)
+        before = self.calls_before(subject, item)
         thought = await caller.think(
             thinking, item.request, item.seat, self.by.seat, attempts=len(before)
         )
@@ -292,7 +291,7 @@ class _JudgingRun:
             return False
         noted = noted_calls(self.store, caller.match_id)
         made = Judgement(
-            record.id,
+            subject.id,
             self.by.digest,
             item.name,
             Kind.REPAIRED if before and verdict.kind is Kind.OK else verdict.kind,
@@ -306,11 +305,11 @@ class _JudgingRun:
         self.state.note(made, new=thought.calls)
         return True
 
-    def calls_before(self, record: MatchRecord, item: Item) -> list[dict[str, Any]]:
+    def calls_before(self, subject: Subject, item: Item) -> list[dict[str, Any]]:
         """The recorded calls in which the judge gave no verdict of an item."""
-        if (record.id, item.name) not in self.known:
+        if (subject.id, item.name) not in self.known:
             return []
-        said = read_judgements(self.store, judge=self.by.digest, match_id=record.id)
+        said = read_judgements(self.store, judge=self.by.digest, match_id=subject.id)
         return next((one.calls for one in said if one.item == item.name), [])
 
 
@@ -322,7 +321,7 @@ def verdict_frame(store: Store, study: str) -> pl.DataFrame:
     :func:`.match_frames`, ``item`` (what was judged), ``place`` and ``player`` (whose it is; null
     where a whole match was judged), ``kind`` (of the judge's answer), ``verdict`` (a category, or a
     score as text; null without a valid answer) and ``score`` (of a category, 1 if it counts as a
-    find and 0 if not).
+    find and 0 if not). Verdicts on people's answers are in :func:`.answer_verdicts`.
 
     Raises:
         StoreError: there is no such study.
@@ -343,10 +342,7 @@ def verdict_frame(store: Store, study: str) -> pl.DataFrame:
 def _row(record: MatchRecord, one: Judgement, rubric: Rubric) -> list[Any]:
     seat = one.item.rpartition("/")[2]
     place = record.at.get(seat)
-    verdict = score = None
-    if one.verdict is not None:
-        verdict = label(one.verdict)
-        score = float(verdict in rubric.finds if rubric.scale is None else int(verdict))
+    verdict, score = verdict_of(one, rubric)
     return [
         one.judge, record.id, record.game, configuration_digest(record.rules), record.deal_key,
         one.item, place, None if place is None else record.label(place), one.kind.value, verdict,

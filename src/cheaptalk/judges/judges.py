@@ -8,14 +8,16 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError, create_model
 
-from cheaptalk.judges.items import Item, items_of, quote
+from cheaptalk.judges.answers import people_for
+from cheaptalk.judges.items import Item, quote
 from cheaptalk.judges.rubrics import Rubric, find_rubric
+from cheaptalk.judges.subjects import subjects
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.players import Kind, ModelSeat
 from cheaptalk.players.language_model.player import DECLINED, FAILED
 from cheaptalk.records import Status, Store, digest
 from cheaptalk.records.identity import written_judge_digest
-from cheaptalk.records.store.queries import ended_matches, some
+from cheaptalk.records.store.queries import ended_matches
 from cheaptalk.rules import Action, Ask, CheaptalkError, Event, counted, suggest
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.studies.lookup import reads_study
@@ -183,11 +185,24 @@ def matches_for(
 ) -> list[str]:
     """The matches that a judge is to judge: finished ones of games that its rubric fits.
 
+    Of a rubric for answers it is the people who gave any; see :func:`.answers_id`.
+
     Raises:
         StoreError: there is no such study.
         CheaptalkError: it has none.
     """
     store.study(study)
+    if by.rubric.item == "answer":
+        found = people_for(store, study, by.rubric)
+    else:
+        found = _matches(store, study, by)
+    if sample is None or sample >= len(found):
+        return found
+    drawn = set(sorted(found, key=lambda id_: digest("sample", seed, id_))[:sample])
+    return [id_ for id_ in found if id_ in drawn]
+
+
+def _matches(store: Store, study: str, by: Judge) -> list[str]:
     ended = ended_matches(store, study, Status.FINISHED)
     games = sorted({game for _, game in ended})
     found = [id_ for id_, game in ended if by.rubric.fits(game)]
@@ -195,10 +210,7 @@ def matches_for(
         of = f"its games are {', '.join(games)}" if games else "it has no finished match"
         fits = f", which fits {', '.join(by.rubric.games)}" if by.rubric.games else ""
         raise CheaptalkError(f"{study} has nothing to judge by {by.rubric.name}{fits}: {of}")
-    if sample is None or sample >= len(found):
-        return found
-    drawn = set(sorted(found, key=lambda id_: digest("sample", seed, id_))[:sample])
-    return [id_ for id_ in found if id_ in drawn]
+    return found
 
 
 @reads_study
@@ -212,9 +224,9 @@ def first_item(
         CheaptalkError: it has nothing to judge.
     """
     chosen = matches_for(store, study, by, sample=sample, seed=seed)
-    for record in some(store, study, chosen, batch=20):
-        for item in items_of(record, by.rubric):
-            return record.id, item
+    for subject in subjects(store, study, by.rubric, chosen, batch=20):
+        for item in subject.items():
+            return subject.id, item
     raise CheaptalkError(
         f"{study} has nothing to judge by {by.rubric.name}: {why_nothing(by.rubric)}"
     )

@@ -12,21 +12,22 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cheaptalk.judges.items import Item, items_of
-from cheaptalk.judges.judge_runs import label
+from cheaptalk.judges.answers import answers_of, label
+from cheaptalk.judges.items import Item
 from cheaptalk.judges.judges import Judge, judge_of, matches_for, why_nothing
 from cheaptalk.judges.rubrics import Rubric, find_rubric
+from cheaptalk.judges.subjects import subjects
 from cheaptalk.players import Kind
 from cheaptalk.records import Store, digest, digest_key
 from cheaptalk.records.judgements import (
     Judgement,
     deals_of,
-    judges_of,
+    read_judged_answers,
     read_judgements,
     register_judge,
+    specs_of_judges,
     write_judgement,
 )
-from cheaptalk.records.store.queries import some
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.rules.display import spreadsheet_text
 from cheaptalk.studies.lookup import reads_study
@@ -126,7 +127,8 @@ def take_labels(
     key = digest("judge", digest_key(written))
     before = {
         (one.match_id, one.item): label(one.verdict or {})
-        for one in read_judgements(store, study=study, judge=key)
+        for one in _said(store, study, rubric)
+        if one.judge == key
     }
     for number, row in filled:
         earlier = before.get((row["match"], row["item"]), row["verdict"])
@@ -151,11 +153,10 @@ def hand_judge(rubric: Rubric, by: str) -> dict[str, Any]:
 def _items(store: Store, study: str, by: Judge, sample: int, seed: int) -> set[tuple[str, str]]:
     """What can be drawn: what judges by the rubric judged, else the items of drawn matches."""
     name = by.rubric.name
-    like = {key for key, spec in judges_of(store, study).items() if spec["rubric"]["name"] == name}
+    said = [one for one in _said(store, study, by.rubric) if one.verdict is not None]
+    specs = specs_of_judges(store, {one.judge for one in said})
     judged = {
-        (one.match_id, one.item)
-        for one in read_judgements(store, study=study)
-        if one.judge in like and one.verdict is not None
+        (one.match_id, one.item) for one in said if specs[one.judge]["rubric"]["name"] == name
     }
     if judged:
         return judged
@@ -167,13 +168,20 @@ def _items(store: Store, study: str, by: Judge, sample: int, seed: int) -> set[t
     return pairs
 
 
+def _said(store: Store, study: str, rubric: Rubric) -> list[Judgement]:
+    """What judges said of a study's matches, or of its people's answers where the rubric is so."""
+    if rubric.item == "answer":
+        return list(read_judged_answers(store, study))
+    return list(read_judgements(store, study=study))
+
+
 def _found(
     store: Store, study: str, rubric: Rubric, matches: Sequence[str]
 ) -> dict[str, dict[str, Item]]:
     """The items of some matches, by match and name."""
     return {
-        record.id: {item.name: item for item in items_of(record, rubric)}
-        for record in some(store, study, matches)
+        one.id: {item.name: item for item in one.items()}
+        for one in subjects(store, study, rubric, matches)
     }
 
 
@@ -198,7 +206,8 @@ def _exist(
     filled: Sequence[tuple[int, Mapping[str, str]]],
 ) -> None:
     """Refuse a sheet with an item that is not in the study."""
-    known = deals_of(store, study)
+    is_answer = rubric.item == "answer"
+    known = {*(answers_of(store, study, rubric) if is_answer else deals_of(store, study))}
     matches = sorted({row["match"] for _, row in filled if row["match"] in known})
     found = _found(store, study, rubric, matches)
     for number, row in filled:

@@ -55,8 +55,9 @@ class Rubric(Value):
         games: the games it fits; all if not set.
         item: what is judged at a time. ``move``: one answer, with all that its seat had seen by
             then. ``seat``: a seat's conduct in a match, with all that this seat saw. ``match``: a
-            match, with all that anyone saw.
+            match, with all that anyone saw. ``answer``: what a person wrote in a survey.
         actions: for moves, the types of answers that are judged; all with a message if not set.
+        answers: for answers, the items of the survey that are judged; all with texts if not set.
         question: what the judge is to find out.
         categories: the verdicts, each with what it means; or
         scale: the numbers to answer with.
@@ -67,8 +68,9 @@ class Rubric(Value):
     name: Name
     description: str = ""
     games: list[str] | None = None
-    item: Literal["move", "seat", "match"]
+    item: Literal["move", "seat", "match", "answer"]
     actions: list[str] | None = None
+    answers: list[str] | None = None
     question: RubricText
     categories: dict[CategoryName, RubricText] | None = None
     scale: Scale | None = None
@@ -93,6 +95,8 @@ class Rubric(Value):
                 raise ValueError("examples: each needs a score on the scale")
         if self.actions is not None and self.item != "move":
             raise ValueError("actions go with item: move")
+        if self.answers is not None and self.item != "answer":
+            raise ValueError("answers go with item: answer")
         return self
 
     def _known(self, name: str | None, where: str) -> None:

@@ -1,6 +1,6 @@
 """What judges said of recorded matches, kept apart from them: no player ever sees it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -16,6 +16,8 @@ from cheaptalk.records.store.store import Store
 
 judges, judgements, calls = schema.judges, schema.judgements, schema.calls
 PREFIX = "judge"
+ANSWERS = "answers:"
+"""What stands before a person's code where judgements of matches have the match."""
 GIVEN = (Kind.OK, Kind.REPAIRED)
 """The kinds of answers that are verdicts."""
 
@@ -25,9 +27,9 @@ class Judgement:
     """What a judge said of one item of a match.
 
     Attributes:
-        match_id: the match.
+        match_id: the match; or what :func:`answers_id` calls a person's answers.
         judge: digest of the judge: its rubric and its model with all settings.
-        item: what was judged: ``REQUEST/SEAT`` for a move, a seat, or ``match``.
+        item: what was judged: ``REQUEST/SEAT`` for a move, a seat, ``match``, or what was asked.
         kind: what became of the question to the judge.
         verdict: what it said; None where it finally gave no valid answer.
         calls: every call it took, with its reply.
@@ -53,6 +55,11 @@ class Judgement:
         return sum((cost_of(call["reply"]) for call in self.calls), Cost())
 
 
+def answers_id(participant: str) -> str:
+    """Under which name judgements of a person's free answers are kept."""
+    return f"{ANSWERS}{participant}"
+
+
 def ledger_id(judge: str, match_id: str) -> str:
     """Under which name the ledger keeps a judge's calls about a match, apart from the match's."""
     return f"{PREFIX}:{judge}:{match_id}"
@@ -63,10 +70,16 @@ def ledger_place(id_: str) -> str:
 
     >>> ledger_place("4f1c"), ledger_place(ledger_id("aa8cc0d9", "4f1c"))
     ('match 4f1c', 'judge aa8cc0 on match 4f1c')
+    >>> ledger_place(ledger_id("aa8cc0d9", answers_id("p7")))
+    'judge aa8cc0 on answers of p7'
     """
     prefix, _, rest = id_.partition(":")
+    if prefix != PREFIX:
+        return f"match {id_}"
     judge, _, match_id = rest.partition(":")
-    return f"judge {judge[:6]} on match {match_id}" if prefix == PREFIX else f"match {id_}"
+    person = match_id.removeprefix(ANSWERS)
+    what = f"match {match_id}" if person == match_id else f"answers of {person}"
+    return f"judge {judge[:6]} on {what}"
 
 
 def register_judge(store: Store, digest: str, spec: Mapping[str, Any]) -> None:
@@ -101,10 +114,33 @@ def write_judgement(
         connection.execute(sa.delete(calls).where(*own, calls.c.state == "answered"))
 
 
+def forget_answers(connection: sa.Connection, participant: str) -> None:
+    """Delete what judges read and said of a person's answers, in the caller's transaction.
+
+    What they took is then counted no more.
+    """
+    id_ = answers_id(participant)
+    connection.execute(sa.delete(judgements).where(judgements.c.match_id == id_))
+    connection.execute(
+        sa.delete(calls).where(
+            calls.c.match_id.startswith(f"{PREFIX}:"),
+            calls.c.match_id.endswith(f":{id_}", autoescape=True),
+        )
+    )
+
+
 def judges_of(store: StoreReader, study: str) -> dict[str, dict[str, Any]]:
     """The judges who judged matches of a study: their rubrics and models, by digest."""
-    ours = sa.select(judgements.c.judge).where(_of(study))
-    query = sa.select(judges.c.digest, judges.c.spec).where(judges.c.digest.in_(ours))
+    return _specs(store, sa.select(judgements.c.judge).where(_of(study)))
+
+
+def specs_of_judges(store: StoreReader, digests: Collection[str]) -> dict[str, dict[str, Any]]:
+    """The rubrics and models of some judges, by digest."""
+    return _specs(store, list(digests))
+
+
+def _specs(store: StoreReader, digests: Any) -> dict[str, dict[str, Any]]:
+    query = sa.select(judges.c.digest, judges.c.spec).where(judges.c.digest.in_(digests))
     with store.reading() as connection:
         return dict(connection.execute(query.order_by(judges.c.id)).all())
 
@@ -117,13 +153,21 @@ def read_judgements(
     match_id: str | None = None,
 ) -> Iterator[Judgement]:
     """Judgements of a study's matches, of a judge, of a match, or all, in the order made."""
-    query = sa.select(*(judgements.c[one.name] for one in fields(Judgement)))
-    if study is not None:
-        query = query.where(_of(study))
-    if judge is not None:
-        query = query.where(judgements.c.judge == judge)
-    if match_id is not None:
-        query = query.where(judgements.c.match_id == match_id)
+    wanted = [
+        *([] if study is None else [_of(study)]),
+        *([] if judge is None else [judgements.c.judge == judge]),
+        *([] if match_id is None else [judgements.c.match_id == match_id]),
+    ]
+    return _read(store, *wanted)
+
+
+def read_judged_answers(store: StoreReader, study: str) -> Iterator[Judgement]:
+    """Judgements of the free answers of a study's people, in the order made."""
+    return _read(store, _of_people(study))
+
+
+def _read(store: StoreReader, *wanted: sa.ColumnElement[bool]) -> Iterator[Judgement]:
+    query = sa.select(*(judgements.c[one.name] for one in fields(Judgement))).where(*wanted)
     with store.reading() as connection:
         rows = connection.execution_options(yield_per=1000).execute(query.order_by(judgements.c.id))
         for row in rows.mappings():
@@ -131,9 +175,13 @@ def read_judgements(
 
 
 def judged_items(store: StoreReader, study: str, judge: str) -> dict[tuple[str, str], Kind]:
-    """The items of a study that a judge was asked about, by match and item, and what came of it."""
+    """The items of a study that a judge was asked about, by match and item, and what came of it.
+
+    Those of people's answers stand under :func:`answers_id`.
+    """
     columns = judgements.c.match_id, judgements.c.item, judgements.c.kind
-    query = sa.select(*columns).where(_of(study), judgements.c.judge == judge)
+    ours = _of(study) | _of_people(study)
+    query = sa.select(*columns).where(ours, judgements.c.judge == judge)
     with store.reading() as connection:
         rows = connection.execute(query)
         return {(match_id, item): Kind(kind) for match_id, item, kind in rows}
@@ -181,6 +229,13 @@ def judging_cost(store: StoreReader, study: str) -> Cost:
 
 def _of(study: str) -> sa.ColumnElement[bool]:
     return judgements.c.match_id.in_(_matches(study))
+
+
+def _of_people(study: str) -> sa.ColumnElement[bool]:
+    people, studies = schema.participants.c, schema.studies.c
+    own = sa.select(studies.id).where(studies.name == study)
+    answers = sa.select(sa.literal(ANSWERS) + people.code).where(people.study_id.in_(own))
+    return judgements.c.match_id.in_(answers)
 
 
 def _matches(study: str) -> Any:

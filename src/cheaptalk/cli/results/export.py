@@ -68,6 +68,9 @@ def export(
     if json:
         print_json({"study": study, "to": str(done.path), "format": form.value, "rows": done.rows})
         return
-    rows = {"matches": "match", "answers": "answer", "calls": "call", "judgements": "judgement"}
-    counts = ", ".join(counted(count, rows[table]) for table, count in done.rows.items())
+    singular = {"matches": "match"}
+    counts = ", ".join(
+        counted(count, singular.get(table, table.removesuffix("s")))
+        for table, count in done.rows.items()
+    )
     say(f"{study}: {counts} written to {done.path}")

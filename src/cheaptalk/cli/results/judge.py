@@ -117,7 +117,7 @@ def judge(
                 state = ct.judge(
                     opened, study, judge, sample=sample, seed=seed, again=again, budget=cap,
                     prices=known, concurrency=concurrency, cache=cache_at(cache, cache_file),
-                    progress=lambda state: tell(_how_far(study, state)),
+                    progress=lambda state: tell(_how_far(study, judge, state)),
                 )  # fmt: skip
         except KeyboardInterrupt:
             kept = f"stopped; what was judged is kept; go on with: {_again(context)}"
@@ -127,7 +127,7 @@ def judge(
     if json:
         print_json(_as_json(study, judge, state, seconds))
     else:
-        _summarise(study, state, context, store)
+        _summarise(study, judge, state, context, store)
     lacking = state.problems or state.without
     if state.halted or (lacking and not allow_failures):
         raise typer.Exit(1)
@@ -156,8 +156,13 @@ def _again(context: typer.Context, *more: str) -> str:
     return shlex.join([*words, *(option for option in more if option not in words)])
 
 
-def _how_far(study: str, state: ct.judges.Judging) -> str:
-    how_far = f"{study}: {state.done:,} of {counted(state.matches, 'match')} judged"
+def _unit(judge: ct.judges.Judge) -> str:
+    """What a judge is put to, in a word."""
+    return "participant" if judge.rubric.item == "answer" else "match"
+
+
+def _how_far(study: str, judge: ct.judges.Judge, state: ct.judges.Judging) -> str:
+    how_far = f"{study}: {state.done:,} of {counted(state.matches, _unit(judge))} judged"
     parts = [how_far, counted(state.judged, "verdict")]
     parts += [f"{state.invalid:,} without one"] if state.invalid else []
     parts += [f"{state.failed:,} failed"] if state.failed else []
@@ -199,7 +204,7 @@ def _foretell(
         return
     about = "" if takes.read == takes.matches else "about "
     parts = [
-        f"{about}{counted(takes.items, 'item')} to judge in {counted(takes.matches, 'match')}",
+        f"{about}{counted(takes.items, 'item')} to judge in {counted(takes.matches, _unit(judge))}",
         f"{about}{takes.before:,} judged before",
     ]
     if takes.invalid_before:
@@ -242,11 +247,17 @@ def _as_json(
     }  # fmt: skip
 
 
-def _summarise(study: str, state: ct.judges.Judging, context: typer.Context, store: str) -> None:
+def _summarise(
+    study: str,
+    judge: ct.judges.Judge,
+    state: ct.judges.Judging,
+    context: typer.Context,
+    store: str,
+) -> None:
     parts = [f"{state.judged:,} judged now", f"{state.before:,} before"]
     if state.without:
         parts.append(f"{state.without.total():,} without a verdict")
-    where = f"in {state.done:,} of {counted(state.matches, 'match')}"
+    where = f"in {state.done:,} of {counted(state.matches, _unit(judge))}"
     say(f"{study}: {', '.join([*parts, where])}")
     for verdict, count in state.verdicts.most_common():
         say(f"  {count:,} x {verdict}")
@@ -286,11 +297,18 @@ def _show_verdicts(store: ct.Store, study: str, as_json: bool) -> None:
     """What all judges of a study said, and how well they agree."""
     with needing("analysis"):
         sections = ct.reports.judge_sections(store, study)
+        answers = ct.judges.answer_verdicts(store, study)
+    counts = answers.group_by("rubric", "model", "item", "verdict", maintain_order=True).len()
     if as_json:
-        print_json({"study": study, "judges": [section.as_json() for section in sections]})
+        said = {"answers": counts.to_dicts()} if counts.height else {}
+        print_json({"study": study, "judges": [one.as_json() for one in sections]} | said)
         return
-    if not sections:
+    if not sections and counts.is_empty():
         say(f"{study} has not been judged: name --judge and --model")
+    if counts.height:
+        columns = ["rubric", "by", "answer to", "verdict", "people"]
+        rows = [[*known, verdict or "none", people] for *known, verdict, people in counts.rows()]
+        print_table("what people wrote", columns, rows)
     for section in sections:
         _verdicts(section)
         for agreement in section.agreements:

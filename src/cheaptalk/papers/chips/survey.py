@@ -9,6 +9,8 @@ from typing import Literal
 import polars as pl
 from scipy import stats
 
+from cheaptalk.frames.people import plays, survey_answers
+from cheaptalk.judges import answer_verdicts
 from cheaptalk.papers.chips import paper_tables
 from cheaptalk.papers.chips.games import GAME, Games, games
 from cheaptalk.papers.chips.surplus import VARIANT
@@ -17,6 +19,7 @@ from cheaptalk.reports.charts.kinds import HIGH, LOW, bars, ends
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import PARTS, means, side_by_side
 from cheaptalk.reports.recipes.parts import Charts, Lacking
+from cheaptalk.reports.recipes.people import with_people
 from cheaptalk.reports.recipes.tables import Header, ReportTable, finite
 from cheaptalk.rules import SHARE, CheaptalkError
 from cheaptalk.statistics import StatisticsError, correlation, mean_intervals, permutation_test
@@ -29,6 +32,8 @@ ABOUT = (
 )
 KEYS = ("participant", "match", "place")
 THEME = "theme."
+RUBRIC = "theme-"
+"""What the names of rubrics that code themes begin with."""
 YES = ("1", "true", "yes")
 NO = ("0", "false", "no")
 GROUP = ("match",)
@@ -41,7 +46,9 @@ class Survey:
     """What is known of the people who played.
 
     Attributes:
-        games: one row a game of a participant, each participant's in the order in which they ended:
+        source: where it is from, as sentences begin.
+        games: one row a game of a participant, each participant's in the order in which they were
+            played, or ended where a file tells of them:
             ``participant``, ``stage`` (1 for the first), ``match``, ``variant``, ``ratio`` (of the
             table's surplus), ``gain`` (what the participant was paid, in dollars), ``share`` (the
             gain over the table's bound; null where that is 0).
@@ -50,6 +57,7 @@ class Survey:
         scales, themes: columns of ``people``; themes are 1 or 0.
     """
 
+    source: str
     games: pl.DataFrame
     people: pl.DataFrame
     scales: tuple[str, ...]
@@ -57,47 +65,96 @@ class Survey:
 
 
 def survey(evidence: Evidence) -> Survey:
-    """The survey that the recipe is told of; all parts read it once.
+    """The survey of the study's people, or the one that the recipe is told of; read once.
 
     Raises:
-        Lacking: it is told of none.
+        Lacking: nobody took part, and it is told of none.
         CheaptalkError: the file cannot be read, or does not fit the study.
     """
     path = evidence.options.get(OPTION)
-    if path is None:
+    if path is not None:
+        return _from_file(evidence, path)
+    if not with_people(evidence):
         raise Lacking(
             "the study holds no survey, nor which person played which game; give both with "
             "--set survey=FILE.csv, a row for each game of a person: participant, match, place and "
             "the answers"
         )
+    return _of_people(evidence)
+
+
+def _from_file(evidence: Evidence, path: str) -> Survey:
     found = evidence.once(games)
     answers = _answers(Path(path))
     _check(answers, found, path)
-    scored = evidence.scored(GAME).select("match", "finished", pl.col("^payoff\\..*$"))
-    paid = scored.rename(lambda name: name.removeprefix("payoff.")).unpivot(
-        index=["match", "finished"], variable_name="place", value_name="gain"
-    )
-    own = (
-        answers.select(KEYS)
-        .join(found.matches.select("match", "variant", "bound", "ratio"), on="match")
-        .join(paid, on=["match", "place"])
-        .with_columns(share=pl.when(pl.col("bound") > 0).then(pl.col("gain") / pl.col("bound")))
-        .sort("participant", "finished", "match")
-        .with_columns(stage=pl.int_range(1, pl.len() + 1).over("participant"))
-    )
+    finished = evidence.scored(GAME).select("match", at="finished")
+    seats = answers.select(KEYS).join(finished, on="match")
     texts = answers.select(pl.exclude("match", "place"))
     kinds = {name: _numbers(texts[name], path) for name in texts.columns if name != "participant"}
     numbers = {name: values for name, values in kinds.items() if values is not None}
-    firsts = own.filter(stage=1).select("participant", "match", "variant")
-    shares = own.group_by("participant").agg(pl.col("share").mean())
     told = texts.select("participant").with_columns(**numbers).unique(
         "participant", keep="first", maintain_order=True
     )  # fmt: skip
-    people = firsts.join(shares, on="participant", maintain_order="left").join(
-        told, on="participant", maintain_order="left"
+    return _survey(evidence, path, seats, told)
+
+
+def _of_people(evidence: Evidence) -> Survey:
+    """What the people of the study played and answered, and what judges said of their answers."""
+    store, study = evidence.store, evidence.study
+    found = evidence.once(games).matches
+    played = plays(store, study).filter(game=GAME).select(*KEYS, at="number")
+    if played.join(found, on="match").is_empty():
+        raise Lacking(f"nobody who took part has finished a game of {GAME}")
+    answers = survey_answers(store, study)
+    told = answers.select("participant", pl.selectors.numeric())
+    coded = _themes(answer_verdicts(store, study))
+    said = told.join(coded, on="participant", how="left", maintain_order="left")
+    return _survey(evidence, "the survey", played, said)
+
+
+def _themes(verdicts: pl.DataFrame) -> pl.DataFrame:
+    """Whether anything that a person wrote has a theme: a row a person, a column a theme's rubric.
+
+    Of several judges by one rubric the one that read most counts, of equal ones the last.
+    """
+    coded = verdicts.filter(pl.col("rubric").str.starts_with(RUBRIC)).drop_nulls("score")
+    read = coded.group_by("rubric", "judge", maintain_order=True).len()
+    chosen = read.sort("len", maintain_order=True).unique(
+        "rubric", keep="last", maintain_order=True
     )
-    themes = tuple(name for name in numbers if name.startswith(THEME))
-    return Survey(own, people, tuple(name for name in numbers if name not in themes), themes)
+    people = coded.select("participant").unique(maintain_order=True)
+    for rubric, judge in chosen.sort("rubric").select("rubric", "judge").iter_rows():
+        name = THEME + rubric.removeprefix(RUBRIC).replace("-", "_")
+        own = coded.filter(rubric=rubric, judge=judge).group_by("participant")
+        people = people.join(
+            own.agg(pl.col("score").max().alias(name)), on="participant", how="left",
+            maintain_order="left",
+        )  # fmt: skip
+    return people
+
+
+def _survey(evidence: Evidence, source: str, seats: pl.DataFrame, told: pl.DataFrame) -> Survey:
+    """A survey, given who sat where, in the order of ``at``, and what each said in numbers."""
+    scored = evidence.scored(GAME).select("match", pl.col("^payoff\\..*$"))
+    paid = scored.rename(lambda name: name.removeprefix("payoff.")).unpivot(
+        index="match", variable_name="place", value_name="gain"
+    )
+    matches = evidence.once(games).matches.select("match", "variant", "bound", "ratio")
+    own = (
+        seats.join(matches, on="match")
+        .join(paid, on=["match", "place"])
+        .with_columns(share=pl.when(pl.col("bound") > 0).then(pl.col("gain") / pl.col("bound")))
+        .sort("participant", "at", "match")
+        .with_columns(stage=pl.int_range(1, pl.len() + 1).over("participant"))
+    )
+    firsts = own.filter(stage=1).select("participant", "match", "variant")
+    shares = own.group_by("participant").agg(pl.col("share").mean())
+    people = firsts.join(shares, on="participant", maintain_order="left").join(
+        told, on="participant", how="left", maintain_order="left"
+    )
+    names = [name for name in told.columns if name != "participant"]
+    themes = tuple(name for name in names if name.startswith(THEME))
+    return Survey(source, own, people, tuple(n for n in names if n not in themes), themes)
 
 
 def _answers(path: Path) -> pl.DataFrame:
@@ -169,9 +226,10 @@ def title(name: str) -> str:
 
 def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     """The first and the second game of everybody who played two of one kind, in the order in which
-    they ended: the surplus of the table over its bound, and what the person was paid. The
-    difference is the second less the first. People of one first game are one cluster. p is of a
-    paired permutation test, two-sided, with the means of these clusters as pairs.
+    they were played, or ended where a file tells of them: the surplus of the table over its bound,
+    and what the person was paid. The difference is the second less the first. People of one first
+    game are one cluster. p is of a paired permutation test, two-sided, with the means of these
+    clusters as pairs.
     """
     found = evidence.once(survey)
     both = _two_games(found)
@@ -263,7 +321,7 @@ def table_1(evidence: Evidence) -> Iterator[ReportTable]:
     found = evidence.once(survey)
     scales = found.scales
     if not scales:
-        raise Lacking(f"{evidence.options[OPTION]} has no column of numbers, which a scale is")
+        raise Lacking(f"{found.source} has no column of numbers, which a scale is")
     cells = mean_intervals(found.people, scales, ["variant"], cluster=GROUP).sort("variant")
     parts = {part: f"answer{end}" for part, end in PARTS.items() if end not in (LOW, HIGH)}
     named = cells.select("measure", "variant", *parts).rename(parts)
@@ -304,10 +362,11 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     found = evidence.once(survey)
     themes = found.themes
     if not themes:
-        raise Lacking(
-            f"{evidence.options[OPTION]} has no coded theme; code free answers with a judge, or by "
-            "hand, into columns theme.NAME"
-        )
+        how = (
+            "a judge, or by hand, into columns theme.NAME" if OPTION in evidence.options
+            else f"cheaptalk judge {evidence.study} --judge theme-profit --model MODEL"
+        )  # fmt: skip
+        raise Lacking(f"{found.source} has no coded theme; code free answers with {how}")
     everybody = found.people.with_columns(variant=pl.lit("all"))
     people = pl.concat([everybody, found.people.sort("variant")])
     cells = means(people, themes, ["variant"], cluster=GROUP,
@@ -354,7 +413,7 @@ def performance(evidence: Evidence) -> Iterator[ReportTable]:
         **dict.fromkeys(found.themes, "pearson"),
     }
     if not kinds:
-        raise Lacking(f"{evidence.options[OPTION]} has no scale and no theme")
+        raise Lacking(f"{found.source} has no scale and no theme")
     rows, notes = [], []
     for name, method in kinds.items():
         try:

@@ -1,6 +1,8 @@
 """GLEE's tables and figures: markets, players, pairs and parameters."""
 
 from cheaptalk.papers.glee.anchoring import anchoring
+from cheaptalk.papers.glee.attention import attention
+from cheaptalk.papers.glee.coverage import configurations, has_people_at_tables
 from cheaptalk.papers.glee.effects import (
     encoding,
     impact,
@@ -15,6 +17,7 @@ from cheaptalk.papers.glee.paper_tables import Decisions, collected
 from cheaptalk.papers.glee.regressions import SPLITS, predictions
 from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
+from cheaptalk.reports.recipes.people import with_people
 from cheaptalk.reports.recipes.study_overview import PLAYED, Activity
 
 RECIPE: Recipe = Recipe(
@@ -38,6 +41,8 @@ RECIPE: Recipe = Recipe(
         RecipePart("Reference levels", "Table 8", references),
         RecipePart("How matches are encoded", "Figure 20", encoding),
         RecipePart("Predictions", "Table 9", predictions),
+        RecipePart("What people played", "Table 7", configurations, fits=has_people_at_tables),
+        RecipePart("Checks of attention", "appendix E.3", attention, fits=with_people),
     ),
     options=OPTIONS
     | {

@@ -2,6 +2,7 @@
 
 from cheaptalk.papers.printed import OPTIONS
 from cheaptalk.papers.self_play.language import diversity, inconsistency, judges, lengths
+from cheaptalk.papers.self_play.people import people_and_pay
 from cheaptalk.papers.self_play.scores import (
     agreements,
     before_and_after,
@@ -13,6 +14,7 @@ from cheaptalk.papers.self_play.scores import (
 from cheaptalk.papers.self_play.stages import MEASURES, SHARES
 from cheaptalk.papers.self_play.tokens import MERGES, Dialogues
 from cheaptalk.reports.recipes.parts import Recipe, RecipePart
+from cheaptalk.reports.recipes.people import with_people
 from cheaptalk.reports.recipes.study_overview import PLAYED
 
 RECIPE: Recipe = Recipe(
@@ -31,6 +33,7 @@ RECIPE: Recipe = Recipe(
         RecipePart("Vocabulary and entropy", "Figures 7, right, and 10", diversity, (Dialogues,)),
         RecipePart("Strict competition", "Figures 5 and 6", competition),
         RecipePart("Judges", "footnote 1", judges),
+        RecipePart("People and pay", "appendix C, Figure 4", people_and_pay, fits=with_people),
     ),
     measures=(*MEASURES, *SHARES),
     options=OPTIONS | {MERGES: "the path of GPT-2's merges.txt, to count its tokens exactly"},

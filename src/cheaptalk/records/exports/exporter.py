@@ -1,15 +1,16 @@
 """Exporting a study: tables for analysis, or whole records, with a codebook.
 
 ``csv`` and ``parquet`` make tables (matches, answers, calls and, where a study was judged,
-judgements); ``jsonl`` makes one file with a whole record a line, readable without this package. A
+judgements); ``jsonl`` makes one file with a whole record a line, readable without this package. Of
+a study with people there are tables of them, too: participants, responses, plays and payments. A
 ``codebook`` says what everything holds.
 """
 
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Standing
 from cheaptalk.records.exports.codebook import RECORD, CodebookEntry, write_codebook
+from cheaptalk.records.exports.people import PEOPLE, people_rows
 from cheaptalk.records.exports.rows import (
     CALL,
     JUDGEMENT,
@@ -29,9 +31,11 @@ from cheaptalk.records.exports.rows import (
 )
 from cheaptalk.records.exports.sheets import (
     Sheet,
+    Sink,
     csv_sink,
     join_parquet,
     join_text,
+    lines_sink,
     parquet_sink,
     polars,
 )
@@ -40,6 +44,7 @@ from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.ledger.spending import Buyers
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store.parts import Part, of_part, over_parts
+from cheaptalk.records.store.people import has_people
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, games, unknown
@@ -106,6 +111,8 @@ def export(
         try:
             with _whole(place) as folder:
                 rows = _written(opened, study, form, folder, raw_cells, workers)
+                if has_people(opened, study):
+                    rows |= _write_people(opened, study, form, folder, raw_cells)
                 write_codebook(folder, _explained(opened, study, form))
         except OSError as error:
             raise CheaptalkError(f"{to} cannot be written: {error.strerror or error}") from error
@@ -175,27 +182,47 @@ def _sheets(store: Store, study: str) -> dict[str, Sheet]:
 
 def _explained(store: Store, study: str, form: str) -> list[CodebookEntry]:
     """What everything in the files of a study is."""
+    tables = {name: sheet.columns for name, sheet in _sheets(store, study).items()}
+    entries: list[CodebookEntry] = []
     if form == "jsonl":
-        return [
+        tables = {}
+        entries += [
             CodebookEntry("matches", key, "", kind, "", said)
             for key, (kind, said) in RECORD.items()
         ]
-    return [
+    tables |= PEOPLE if has_people(store, study) else {}
+    return entries + [
         CodebookEntry(name, one.name, one.game, one.type, one.range, one.meaning)
-        for name, sheet in _sheets(store, study).items()
-        for one in sheet.columns
+        for name, columns in tables.items()
+        for one in columns
     ]
+
+
+def _write_people(store: Store, study: str, form: str, folder: Path, raw: bool) -> Counter[str]:
+    """Write the tables on the people who took part, and count their rows."""
+    sheets = {name: Sheet(columns) for name, columns in PEOPLE.items()}
+    return _filled(FORMS[form].sink, sheets, people_rows(store, study), folder, raw)
 
 
 def _write_tables(
     sink: Callable[..., Any], store: Store, study: str, folder: Path, raw: bool, part: Part
 ) -> Counter[str]:
-    sheets = _sheets(store, study)
+    return _filled(sink, _sheets(store, study), _sources(store, study, part), folder, raw)
+
+
+def _filled(
+    sink: Callable[..., AbstractContextManager[Sink]],
+    sheets: Mapping[str, Sheet],
+    sources: Iterable[tuple[str, Any]],
+    folder: Path,
+    raw: bool,
+) -> Counter[str]:
+    """Write tables from what their rows are read from, and count the rows."""
     rows = Counter(dict.fromkeys(sheets, 0))
     with ExitStack() as stack:
         sinks = {name: stack.enter_context(sink(folder, name, sheet.types, raw=raw))
                  for name, sheet in sheets.items()}  # fmt: skip
-        for name, source in _sources(store, study, part):
+        for name, source in sources:
             sinks[name](sheets[name].row(source))
             rows[name] += 1
     return rows
@@ -258,14 +285,16 @@ class Form(NamedTuple):
     Attributes:
         write: writes the files of a study, or of a part of it, to a folder, and counts rows.
         join: makes one file of those of several parts.
+        sink: takes the rows of a table.
     """
 
     write: Callable[[Store, str, Path, bool, Part], Counter[str]]
     join: Callable[[Sequence[Path], Path], None]
+    sink: Callable[..., AbstractContextManager[Sink]]
 
 
 FORMS: dict[str, Form] = {
-    "csv": Form(partial(_write_tables, csv_sink), partial(join_text, headings=1)),
-    "parquet": Form(partial(_write_tables, parquet_sink), join_parquet),
-    "jsonl": Form(_write_lines, join_text),
+    "csv": Form(partial(_write_tables, csv_sink), partial(join_text, headings=1), csv_sink),
+    "parquet": Form(partial(_write_tables, parquet_sink), join_parquet, parquet_sink),
+    "jsonl": Form(_write_lines, join_text, lines_sink),
 }

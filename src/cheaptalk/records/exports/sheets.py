@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
 
-from cheaptalk.records.encoding import standard_json
+from cheaptalk.records.encoding import data_of, standard_json
 from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.display import spreadsheet_text
@@ -129,6 +129,25 @@ def csv_sink(
 
         def add(row: Sequence[Any]) -> None:
             file.write(csv_line(row, raw=raw))
+
+        yield add
+
+
+@contextmanager
+def lines_sink(
+    folder: Path, name: str, types: dict[str, str], *, raw: bool = True
+) -> Iterator[Sink]:
+    """A file of JSON lines in a folder: an object a row, all of its texts as they are."""
+    del raw
+    nested = [type_ == JSON for type_ in types.values()]
+    with (folder / f"{name}.jsonl").open("w", encoding="utf-8", newline="") as file:
+
+        def add(row: Sequence[Any]) -> None:
+            values = (
+                data_of(found) if is_nested and found is not None else found
+                for found, is_nested in zip(row, nested, strict=True)
+            )  # fmt: skip
+            file.write(standard_json(dict(zip(types, values, strict=True))) + "\n")
 
         yield add
 

@@ -1,6 +1,7 @@
-"""The few kinds of charts: dots with intervals, lines, maps of cells, and bars."""
+"""The few kinds of charts: dots with intervals, lines, maps of cells, bars and histograms."""
 
 from collections.abc import Callable, Mapping, Sequence
+from math import ceil, floor
 from typing import Any, NamedTuple
 
 from cheaptalk.reports.charts.chart import (
@@ -25,6 +26,10 @@ PRINTED = 6
 """Rows and columns up to which a map has its numbers printed in it."""
 CELL, BAR = 0.49, 0.36
 """How far a cell of a map, and a bar, reaches from its middle, where the next is 1 further."""
+WIDTHS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+"""Widths of a histogram's bars, times a power of a hundred."""
+BARS = 20
+"""Bars of a histogram, at the most."""
 
 
 class Cell(NamedTuple):
@@ -171,3 +176,47 @@ def bars(
     """Bars that lie below one another: in which row, from where to where, and what is told."""
     boxes = [Box((start, end), (row - BAR, row + BAR), text) for row, start, end, text in lengths]
     return Boxes(boxes, name, tone)
+
+
+def histogram(
+    title: str, values: Sequence[float], across: str, up: str, *, width: float | None = None
+) -> Chart:
+    """How often values come, in bars of one width that begin at its multiples.
+
+    Args:
+        title: of the chart.
+        values: numbers, one at least.
+        across: what they are, with their unit.
+        up: what is counted.
+        width: of a bar; chosen without. Whole numbers with a width of 1 stand in the middle of
+            their bars.
+    """
+    step = width or _width(min(values), max(values))
+    shift = 0.5 if width == 1 else 0.0
+    tally: dict[int, int] = {}
+    for value in values:
+        at = floor(value / step + shift + 1e-9)
+        tally[at] = tally.get(at, 0) + 1
+    heights = [
+        ((at + 0.5 - shift) * step, float(count),
+         f"{_bar_text(at, step, whole=bool(shift))}: {count:,} {up}")
+        for at, count in sorted(tally.items())
+    ]  # fmt: skip
+    return Chart(
+        title, "", [columns(heights, width=0.9 * step)], Axis(across, zero=True, whole=bool(shift)),
+        Axis(up, zero=True, whole=True),
+    )  # fmt: skip
+
+
+def _bar_text(at: int, step: float, *, whole: bool) -> str:
+    return str(at) if whole else f"{at * step:g} to {(at + 1) * step:g}"
+
+
+def _width(low: float, high: float) -> float:
+    """The least width of a bar that few enough of them cover these values."""
+    scale = 1.0
+    while True:
+        for one in WIDTHS:
+            if ceil((high - low) / (one * scale)) < BARS:
+                return one * scale
+        scale *= 100

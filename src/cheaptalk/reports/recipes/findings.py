@@ -149,6 +149,8 @@ def findings(
 
     def parts() -> Iterator[MadePart]:
         for part in chosen.parts:
+            if not part.fits(evidence):
+                continue
             if progress:
                 progress(part)
             try:

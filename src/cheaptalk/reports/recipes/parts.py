@@ -102,6 +102,8 @@ class RecipePart:
         observers: what ``make`` asks the evidence for by :meth:`.Evidence.observed`, if anything,
             so that matches are read once for all parts.
         design: whether it tells what was played and not what came out; it then stands at the end.
+        fits: whether a study is of the kind that it is about, such as one with people; of others it
+            is left out, and nothing is lacking.
     """
 
     title: str
@@ -109,6 +111,7 @@ class RecipePart:
     make: Callable[[Evidence], Iterable[Shown]]
     observers: tuple[type[Observer], ...] = ()
     design: bool = False
+    fits: Callable[[Evidence], bool] = lambda _: True
 
     @property
     def about(self) -> str:

@@ -12,6 +12,7 @@ from cheaptalk.reports.pages import PORT
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import findings, write_findings
 from cheaptalk.reports.recipes.parts import Lacking, Recipe, RecipePart
+from cheaptalk.reports.recipes.people import people_part, with_people
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.reports.study.game import game_part, scores_by_game
 from cheaptalk.reports.study.judges import judges_part
@@ -24,7 +25,7 @@ NAME = "report"
 
 @reads_study
 def study_recipe(store: Store, study: str) -> Recipe:
-    """What a study's report is made of: a part for each of its games, its judges, its design.
+    """What a study's report is made of: a part for each of its games, judges, people, design.
 
     Raises:
         StoreError: there is no such study.
@@ -32,6 +33,7 @@ def study_recipe(store: Store, study: str) -> Recipe:
     parts = [game_part(game) for game in sorted(Evidence(store, study).places)]
     if judges_of(store, study):
         parts.append(RecipePart("Judges", "", judges_part))
+    parts.append(RecipePart("People", "", people_part, fits=with_people))
     title = "report of a study"
     return Recipe(NAME, title, "", (*parts, GAMES))
 

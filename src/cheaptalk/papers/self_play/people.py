@@ -1,0 +1,161 @@
+"""The people who play in a study of Deal or No Deal: how many games they play, and their pay."""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from cheaptalk.frames.people import plays
+from cheaptalk.papers.printed import as_printed
+from cheaptalk.papers.self_play.scores import PAPER
+from cheaptalk.papers.self_play.stages import GAME, OBJECTIVES, objective_name, place
+from cheaptalk.reports.charts.kinds import histogram
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.means import means
+from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Shown
+from cheaptalk.reports.recipes.people import PERSON, pay
+from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
+from cheaptalk.rules import counted
+from cheaptalk.rules.bounds import COUNT, SHARE
+from cheaptalk.text import fixed
+
+ENDS = ("points", "no points", "not finished")
+"""What a game came to for a person, by which it is paid."""
+MEANS = {
+    "games": "Games", "dollars": "Pay, dollars", "base": "Base pay, dollars",
+    "bonus": "Bonus, dollars", "with_bonus": "Share with a bonus",
+}  # fmt: skip
+UNTOLD = "not known"
+"""The objective of games that never began, or were erased."""
+PEOPLE = ("person", "person")
+INTERVALS = "Intervals are at 95 %, with each person as one cluster."
+
+
+def played(evidence: Evidence) -> pl.DataFrame:
+    """The games of people, one row each: ``participant``, ``match``, ``weight`` (null where it is
+    not known), ``objective``, ``ended`` (one of :data:`ENDS`), ``score``, ``dollars`` (what it
+    earned) and ``rewarded`` (whether anything). Games that did not begin, or go on, are left out.
+
+    Raises:
+        Lacking: there is none.
+    """
+    found = plays(evidence.store, evidence.study).filter(
+        pl.col("game") == GAME, pl.col("match").is_not_null(), pl.col("state") != "playing"
+    )
+    if found.is_empty() or GAME not in evidence.frames:
+        raise Lacking(f"no person has played a game of {GAME} to its end")
+    of_match = evidence.frames[GAME].select(
+        "match", pl.col("game.objective").cast(pl.Float64).alias("weight")
+    )
+    finished, scored = pl.col("state") == "finished", pl.col("payoff") > 0
+    came_to = pl.when(finished & scored).then(pl.lit(ENDS[0]))
+    ended = came_to.when(finished).then(pl.lit(ENDS[1])).otherwise(pl.lit(ENDS[2]))
+    dollars = pl.col("cents") / 100
+    return (
+        found.join(of_match, on="match", how="left", maintain_order="left")
+        .with_columns(
+            objective=pl.col("weight").map_elements(objective_name, pl.String).fill_null(UNTOLD),
+            ended=ended, score="payoff", dollars=dollars,
+            rewarded=(pl.col("cents") > 0).cast(pl.Float64),
+        )
+        .sort(place("weight", OBJECTIVES), "weight", place("ended", ENDS), maintain_order=True)
+    )  # fmt: skip
+
+
+def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
+    """How many games each person played, and what each is paid: base pay, and a bonus by points.
+
+    A dialogue is a match that ended, whoever its people are. Pay is that of the study's payments;
+    what a game earned is noted when it ends, and its rule can be read off: for points, for none,
+    and for a game that a partner ended. The paper pays $1.00, $0.10 a game, $0.20 a point in
+    semi-competitive and $0.10 in cooperative games, and $0.25 for one that its model aborted.
+    """
+    games = evidence.once(played)
+    people = _by_person(evidence, games)
+    rows = means(
+        people.with_columns(all=pl.lit("all")), [*MEANS], ["all"], cluster=PERSON,
+        bounds=dict.fromkeys(MEANS, COUNT) | {"with_bonus": SHARE},
+    )  # fmt: skip
+    whole = rows.row(0, named=True)
+    dialogues = games["match"].n_unique()
+    number, spent = estimate(whole, "games"), estimate(whole, "dollars")
+    said = f"{counted(people.height, 'participant')} played {counted(dialogues, 'dialogue')}"
+    said += f", {fixed(number.value or 0, 1)} each{number.within(1)}"
+    if spent.value is not None:
+        said += f", and earned ${fixed(spent.value, 2)} on average{spent.within(2)}"
+    yield Answer(f"{said}.")
+    panels = [histogram("Games by person", people["games"].to_list(), "games", "people", width=1)]
+    if people["dollars"].is_not_null().any():
+        paid = people["dollars"].drop_nulls().to_list()
+        panels.append(histogram("Pay by person", paid, "pay, dollars", "people"))
+    yield Charts("people-figure", "Games and pay by person", panels)
+    yield ReportTable(
+        "people", "Games and pay by person", _turned(whole, people),
+        (
+            Header("title", "Of a person"), Header("people", "People", "", 0),
+            Header("mean", "Mean", "", 2), Header("median", "Median", "", 2),
+            Header("most", "Most", "", 2), Header("total", "Total", "", 2),
+        ),
+        INTERVALS, counts=PEOPLE,
+    )  # fmt: skip
+    yield pay_by_rule(games)
+    figure = pl.DataFrame({
+        "row": ["Workers", "Dialogues", "Mean pay, dollars"],
+        "value": [float(people.height), float(dialogues), spent.value],
+        "places": [0, 0, 2],
+    })  # fmt: skip
+    yield as_printed(evidence, PAPER, ReportTable(
+        "figure-4", "Workers, dialogues and pay", figure,
+        (Header("row", "Number"), Header("value", "Value", "", "places")), printed="Figure 4",
+    ))  # fmt: skip
+
+
+def _by_person(evidence: Evidence, games: pl.DataFrame) -> pl.DataFrame:
+    """One row a person who played: games, and pay in dollars (null where nobody is paid yet)."""
+    own = games.group_by("participant", maintain_order=True).agg(
+        pl.len().cast(pl.Float64).alias("games")
+    )
+    try:
+        paid = evidence.once(pay)
+    except Lacking:
+        paid = pl.DataFrame(
+            schema={"participant": pl.String}
+            | dict.fromkeys(("dollars", "base", "bonus"), pl.Float64)
+        )
+    return own.join(paid, on="participant", how="left", maintain_order="left").with_columns(
+        with_bonus=(pl.col("bonus") > 0).cast(pl.Float64)
+    )
+
+
+def _turned(whole: dict[str, float | None], people: pl.DataFrame) -> pl.DataFrame:
+    """A row a number of people, with its mean and what is known of it."""
+    rows = [
+        {"title": title, "people": people[key].count(), "median": people[key].median(),
+         "most": people[key].max(), "total": people[key].sum() if people[key].count() else None}
+        | {name.replace(key, "mean", 1): value for name, value in whole.items()
+           if name == key or name.startswith(f"{key}.")}
+        for key, title in MEANS.items()
+    ]  # fmt: skip
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def pay_by_rule(games: pl.DataFrame) -> ReportTable:
+    """What games of each objective earned, by what they came to; see :func:`played`."""
+    by = ["objective", "ended"]
+    bounds = {"dollars": COUNT, "rewarded": SHARE}
+    made = means(games, ["score", "dollars", "rewarded"], by, cluster=PERSON, bounds=bounds)
+    point = pl.when(pl.col("score").sum() > 0).then(pl.col("dollars").sum() / pl.col("score").sum())
+    counts = games.group_by(by, maintain_order=True).agg(
+        pl.len().alias("games"), pl.col("match").n_unique().alias("dialogues"),
+        pl.col("participant").n_unique().alias("people"), point.alias("point"),
+    )  # fmt: skip
+    return ReportTable(
+        "pay-by-rule", "What a game earned", counts.join(made, on=by, maintain_order="left"),
+        (
+            Header("objective", "Objective"), Header("ended", "Came to"),
+            Header("dialogues", "Dialogues", "", 0), Header("people", "People", "", 0),
+            Header("score", "Score", "points", 2), Header("dollars", "Earned", "dollars", 2),
+            Header("point", "Earned a point", "dollars", 2, "All that was earned over all points."),
+            Header("rewarded", "Earned anything", "share", 2),
+        ),
+        INTERVALS, counts=("game", "person"),
+    )  # fmt: skip

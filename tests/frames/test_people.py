@@ -1,0 +1,202 @@
+"""Frames of people: what they answered, how far they came, and how they were spread."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+import cheaptalk as ct
+from cheaptalk.frames import (
+    balance,
+    funnel,
+    participants,
+    payments,
+    plays,
+    responses,
+    survey_answers,
+)
+from cheaptalk.records import Store
+from tests.participants import People
+
+STUDY = "people"
+CONSENT = ("consent", {"consent": "yes"}, None)
+WORD = ("instructions", {"word": "sdkot"}, True)
+WRONG_WORD = ("instructions", {"word": "?"}, False)
+RIGHT, WRONG = ("comprehension", {"money": "9"}, True), ("comprehension", {"money": "4"}, False)
+PLAYED = {"state": "finished", "match": "m", "place": "alice", "payoff": 2.5, "cents": 30}
+"""What people do on the path."""
+
+
+@pytest.fixture
+def people(store: Store) -> People:
+    """Ten people who stop at ten places of the path."""
+    found = People(store, STUDY)
+    survey = ("survey", {"satisfaction": 7, "strategy": "I kept it."}, None)
+    quiz, failed = ("quiz@1", {"rate": "5"}, True), ("quiz@1", {"rate": "7"}, False)
+    passed = [CONSENT, WORD, RIGHT]
+    found.come("consent")
+    found.come("consent", "declined", [("consent", {"consent": "no"}, None)])
+    found.come("instructions", "failed_attention", [CONSENT, WRONG_WORD])
+    found.come("comprehension", "failed_attention", [CONSENT, WORD, WRONG, WRONG])
+    found.come("comprehension", None, [CONSENT, WORD, WRONG])
+    found.come("lobby", "timed_out", passed, [{"state": "timed_out"}])
+    found.come("game", None, [CONSENT, WORD, WRONG, RIGHT], [{"state": "playing", "match": "n"}])
+    found.come("quiz", "failed_attention", [*passed, failed], [{"state": "erased"}])
+    found.come("end", "complete", [*passed, quiz, survey], [PLAYED], base=100, game_1=30)
+    found.come("end", "complete", [CONSENT, WORD, WRONG, RIGHT, quiz, survey], [PLAYED], base=100)
+    return found
+
+
+def test_the_funnel_counts_who_came_how_far_in_the_order_of_the_path(
+    store: Store, people: People
+) -> None:
+    found = funnel(store, STUDY)
+    assert found.stages.rows() == [
+        ("came", 10, 1.0), ("consented", 8, 0.8), ("code_word", 7, 0.7),
+        ("comprehension_first", 3, 0.3), ("comprehension", 5, 0.5), ("began", 4, 0.4),
+        ("finished", 3, 0.3), ("quiz", 2, 0.2), ("completed", 2, 0.2),
+    ]  # fmt: skip
+    assert found.steps.select("step", "people", "answered", "under_way", "stopped").rows() == [
+        ("consent", 10, 9, 1, 1), ("instructions", 8, 8, 0, 1), ("comprehension", 7, 7, 1, 1),
+        ("game", 1, 0, 1, 0), ("lobby", 1, 0, 0, 1), ("quiz", 3, 3, 0, 1),
+        ("survey", 2, 2, 0, 0), ("end", 2, 0, 0, 2),
+    ]  # fmt: skip
+    assert found.endings.select("ending", "people").rows() == [
+        ("complete", 2), ("declined", 1), ("failed_attention", 3), ("timed_out", 1), (None, 3),
+    ]  # fmt: skip
+
+
+def test_checks_tell_first_and_later_tries_and_prompts_in_time(
+    store: Store, people: People
+) -> None:
+    for number, right in ((7, True), (7, False), (9, True), (10, None)):
+        people.prompt(number, right)
+    checks = funnel(store, STUDY).checks
+    assert checks.columns == ["check", "answered", "first", "passed", "failed", "failing"]
+    assert checks.rows() == [
+        ("code_word", 8, 7, 7, 1, 1 / 8), ("comprehension", 7, 3, 5, 2, 2 / 7),
+        ("quiz", 3, 2, 2, 1, 1 / 3), ("attention", 2, 1, 1, 1, 1 / 2),
+    ]  # fmt: skip
+
+
+def test_two_comprehension_steps_are_both_to_be_passed(store: Store) -> None:
+    people = People(store, STUDY)
+    second = ("comprehension-2", {"chips": "3"}, True)
+    people.come("lobby", None, [CONSENT, RIGHT, second])
+    people.come("comprehension-2", None, [CONSENT, RIGHT])
+    check = funnel(store, STUDY).checks.row(0, named=True)
+    assert (check["answered"], check["passed"]) == (2, 1)
+
+
+def test_frames_hold_codes_and_no_names(store: Store, people: People) -> None:
+    people.come("lobby", None, [("name", {"name": "Ada Lovelace"}, None)])
+    frames = (participants(store, STUDY), responses(store, STUDY), plays(store, STUDY))
+    assert participants(store, STUDY)["participant"].to_list() == [f"p{n}" for n in range(1, 12)]
+    assert all("Ada" not in frame.write_json() for frame in frames)
+    last = responses(store, STUDY).row(-1, named=True)
+    assert (last["step"], last["item"], last["answer"]) == ("name", None, None)
+
+
+def test_responses_are_long_and_a_survey_is_a_row_a_person(store: Store, people: People) -> None:
+    rows = responses(store, STUDY).filter(participant="p9", step="survey")
+    assert rows.select("item", "answer", "value", "number", "right").rows() == [
+        ("satisfaction", "7", 7.0, 4, None), ("strategy", "I kept it.", None, 4, None),
+    ]  # fmt: skip
+    people.come("end", "complete", [
+        ("survey", {"satisfaction": 3, "age": 30}, None), ("after", {"age": "none"}, None),
+        ("survey", {"satisfaction": 4}, None),
+    ])  # fmt: skip
+    found = survey_answers(store, STUDY)
+    assert found.columns == ["participant", "satisfaction", "strategy", "survey.age", "after.age"]
+    assert found.rows() == [
+        ("p9", 7.0, "I kept it.", None, None), ("p10", 7.0, "I kept it.", None, None),
+        ("p11", 4.0, None, 30.0, "none"),
+    ]  # fmt: skip
+
+
+def test_plays_and_payments_are_rows_by_person(store: Store, people: People) -> None:
+    last = plays(store, STUDY).row(-1, named=True)
+    assert (last["participant"], last["number"], last["match"]) == ("p10", 1, "m")
+    assert (last["payoff"], last["cents"]) == (2.5, 30)
+    assert payments(store, STUDY).select("participant", "kind", "key", "cents").rows() == [
+        ("p9", "base", "base", 100), ("p9", "bonus", "game_1", 30), ("p10", "base", "base", 100),
+    ]  # fmt: skip
+
+
+def test_a_study_without_people_gives_empty_frames(store: Store) -> None:
+    store.register_study(STUDY, {"players": {}})
+    People(store, "another").come("consent", None, [CONSENT], [PLAYED], base=5)
+    for read in (participants, plays, responses, payments, survey_answers):
+        assert read(store, STUDY).is_empty()
+    for frame in (*funnel(store, STUDY), *balance(store, STUDY)):
+        assert frame.is_empty()
+    with pytest.raises(ct.records.StoreError, match="no study"):
+        funnel(store, "gone")
+
+
+@pytest.fixture
+def varied(tmp_path: Path) -> Iterator[tuple[Store, dict[tuple[int, bool], str]]]:
+    """A study of four treatments, two levels of two parameters, with a match of each."""
+    with Store.open(tmp_path / "varied.sqlite", create=True) as store:
+        ct.run(ct.Study(
+            name=STUDY,
+            games=[{
+                "game": "bargaining",
+                "grid": {"money": [100, 10_000], "messages": [True, False]},
+            }],
+            players={"one": "equal_split", "two": "boulware"}, pairing=[["one", "two"]],
+        ), store)  # fmt: skip
+        ids = {
+            (record.parameters["money"], record.parameters["messages"]): record.id
+            for record in store.records(STUDY)
+        }
+        yield store, ids
+
+
+def test_balance_counts_people_by_treatment_level_and_crossing(
+    varied: tuple[Store, dict[tuple[int, bool], str]],
+) -> None:
+    store, ids = varied
+    people = People(store, STUDY)
+    for at, ((money, messages), count) in enumerate(
+        zip(sorted(ids, key=str), (9, 3, 4, 4), strict=True)
+    ):
+        for number in range(count):
+            match = ids[money, messages] if number else None
+            state = ("left", "finished", "playing", "finished")[min(number, 3)]
+            people.come("game", None, [], [
+                {"treatment": f"t{at}", "state": state, "match": match},
+                {"treatment": f"t{at}", "state": state, "match": match},
+            ])  # fmt: skip
+    found = balance(store, STUDY)
+    assert found.treatments.rows() == [
+        ("t0", "bargaining", 9, 7, 1), ("t1", "bargaining", 3, 1, 1), ("t2", "bargaining", 4, 2, 1),
+        ("t3", "bargaining", 4, 2, 1),
+    ]  # fmt: skip
+    levels = found.levels.filter(parameter="money")
+    assert sorted(zip(levels["assigned"], levels["finished"], strict=True)) == [(8, 4), (12, 8)]
+    assert levels["level"].to_list() == ["100", "10,000"]
+    crossed = found.crossings.select("level", "other_level", "treatments", "assigned")
+    assert sorted(crossed["assigned"].to_list()) == [3, 4, 4, 9]
+    assert crossed["treatments"].to_list() == [1] * 4
+    tests = {row["of"]: row for row in found.tests.iter_rows(named=True)}
+    assert set(tests) == {"treatment", "money", "messages", "money x messages"}
+    assert tests["treatment"]["largest"] == 6
+    assert tests["treatment"]["p"] == pytest.approx(stats.chisquare([9, 3, 4, 4]).pvalue)
+    assert tests["money"]["largest"] == (12 - 8) / 2
+    assert tests["money"]["p"] == pytest.approx(stats.chisquare([12, 8]).pvalue)
+
+
+def test_a_level_of_more_treatments_is_expected_to_have_more_people(
+    varied: tuple[Store, dict[tuple[int, bool], str]],
+) -> None:
+    store, ids = varied
+    people = People(store, STUDY)
+    for money, messages in sorted(ids, key=str)[:3]:
+        for _ in range(4):
+            match = {"match": ids[money, messages], "state": "finished"}
+            people.come("end", "complete", [], [{"treatment": f"{money} {messages}"} | match])
+    tests = {row["of"]: row for row in balance(store, STUDY).tests.iter_rows(named=True)}
+    assert tests["money"]["people"] == 12
+    assert (tests["money"]["p"], tests["money"]["largest"]) == (1.0, 0.0)

@@ -1,0 +1,141 @@
+"""Judges of what people wrote in surveys: what is judged, kept, and not bought again."""
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+import cheaptalk as ct
+from cheaptalk.judges import answer_verdicts, first_item, judge_of, take_labels, write_sheet
+from cheaptalk.models import ModelCall
+from cheaptalk.records import Store, examine
+from cheaptalk.records.judgements import answers_id, forget_answers, ledger_id
+from cheaptalk.records.store import schema
+from tests.conftest import Command
+from tests.fakes import Canned
+from tests.participants import People
+
+STUDY = "chips"
+TRADED = {"game": "chip_trading", "state": "finished"}
+BY = judge_of("theme-colours", {"model": "vllm/judge"})
+
+
+def says(call: ModelCall, number: str = "") -> str:
+    """A judge that finds colours where an answer names one."""
+    found = "green" in call.messages[-1].content
+    return json.dumps({"reason": "So.", "category": "present" if found else "absent"})
+
+
+@pytest.fixture
+def people(store: Store) -> People:
+    """Three traders with a strategy, one of another game, one who wrote nothing, and a number."""
+    found = People(store, STUDY)
+    for text, game in (
+        ("I kept my green chips.", TRADED),
+        ("I was fair.", TRADED),
+        ("green", {"game": "bargaining", "state": "finished"}),
+        ("  ", TRADED),
+        ("I kept my green chips.", TRADED),
+    ):
+        said = {"strategy": text, "comments": "Nice green page.", "satisfaction": 7}
+        found.come("end", "complete", [("survey", said, None)], [game])
+    return found
+
+
+def test_the_answers_of_who_played_are_judged_and_kept_by_person(
+    store: Store, people: People
+) -> None:
+    models = Canned(says)
+    state = ct.judge(store, STUDY, BY, models=models)
+    assert (state.matches, state.done, state.verdicts) == (3, 3, {"present": 2, "absent": 1})
+    found = answer_verdicts(store, STUDY)
+    assert found.select("rubric", "model", "participant", "item", "verdict", "score").rows() == [
+        ("theme-colours", "vllm/judge", "p1", "strategy", "present", 1.0),
+        ("theme-colours", "vllm/judge", "p2", "strategy", "absent", 0.0),
+        ("theme-colours", "vllm/judge", "p5", "strategy", "present", 1.0),
+    ]  # fmt: skip
+    assert ct.records.judging_cost(store, STUDY).sendings == 3
+    again = ct.judge(store, STUDY, BY, models=models)
+    assert (again.before, len(models.calls), again.nothing) == (3, 3, "all was judged before")
+    assert ct.judges.verdict_frame(store, STUDY).is_empty()
+    assert not examine(store).hurts
+
+
+def test_the_judge_reads_an_answer_as_a_quotation(store: Store, people: People) -> None:
+    subject, item = first_item(store, STUDY, BY)
+    assert (subject, item.name) == ("answers:p1", "strategy")
+    assert "The person answers:\n> I kept my green chips." in item.seen
+
+
+def test_a_person_s_answers_can_be_forgotten_with_all_that_judges_read(
+    store: Store, people: People
+) -> None:
+    ct.judge(store, STUDY, BY, models=Canned(says))
+    with store.transaction() as connection:
+        kept = {"try": 1, "state": "failed", "call": {}, "sent": 1.0, "attempt": 0, "request": 0}
+        connection.execute(
+            sa.insert(schema.calls),
+            [kept | {"match_id": ledger_id("d", answers_id(one)), "seat": "strategy"}
+             for one in ("p1", "p2")],
+        )  # fmt: skip
+        forget_answers(connection, "p1")
+    assert answer_verdicts(store, STUDY)["participant"].to_list() == ["p2", "p5"]
+    assert store.with_open_calls() == {ledger_id("d", answers_id("p2"))}
+
+
+def test_a_sample_is_of_people_and_an_estimate_counts_their_answers(
+    store: Store, people: People
+) -> None:
+    ct.judge(store, STUDY, BY, models=Canned(says), sample=1)
+    takes = ct.judges.estimate_judging(store, STUDY, BY)
+    assert (takes.matches, takes.items, takes.before) == (3, 2, 1)
+
+
+def test_what_cannot_be_judged_is_said_in_a_sentence(store: Store, people: People) -> None:
+    rubric = BY.rubric
+    cases = {
+        "it judges thoughts, and its surveys ask strategy, comments, satisfaction": {
+            "answers": ["thoughts"]
+        },
+        "nobody wrote any who played persuasion": {"games": ["persuasion"]},
+    }
+    for saying, change in cases.items():
+        with pytest.raises(ct.CheaptalkError, match=saying):
+            first_item(store, STUDY, judge_of(rubric.model_copy(update=change), "vllm/judge"))
+    store.register_study("empty", {"players": {}})
+    with pytest.raises(ct.CheaptalkError, match="nobody answered a survey"):
+        first_item(store, "empty", BY)
+
+
+def test_people_code_answers_on_a_sheet(store: Store, people: People, tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    assert write_sheet(store, STUDY, "theme-colours", sheet) == 3
+    rows = list(csv.DictReader(StringIO(sheet.read_text())))
+    with sheet.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(row | {"verdict": "present"} for row in rows)
+    for taken in ((3, 0, 0), (0, 3, 0)):
+        assert take_labels(store, STUDY, "theme-colours", sheet, by="Ann") == taken
+    found = answer_verdicts(store, STUDY)
+    assert set(found.select("model", "verdict").rows()) == {("Ann", "present")}
+
+
+def test_the_command_codes_answers_and_shows_what_was_said(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "people.sqlite"
+    with Store.open(path, create=True) as store:
+        survey = ("survey", {"strategy": "Profit."}, None)
+        People(store, STUDY).come("end", "complete", [survey], [TRADED])
+    command = ["judge", STUDY, "--judge", "theme-profit", "--store", str(path)]
+    done = cheaptalk(*command, "--model", "script/legal")
+    assert done.status == 0, done.err
+    assert "in 1 of 1 participant" in done.out
+    shown = cheaptalk("judge", STUDY, "--report", "--store", str(path))
+    assert "theme-profit" in shown.out
+    said = json.loads(cheaptalk("judge", STUDY, "--report", "--json", "--store", str(path)).out)
+    assert [one["len"] for one in said["answers"]] == [1]

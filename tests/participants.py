@@ -1,0 +1,80 @@
+"""People in a study for tests: rows as the server writes them, put into a store by hand."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from cheaptalk.records import Store
+from cheaptalk.records.store import schema
+
+Answered = tuple[str, Mapping[str, Any], bool | None]
+"""A step, what was answered there, and whether it was right."""
+
+
+class People:
+    """Puts people into a study.
+
+    Args:
+        store: which holds the study.
+        study: its name; registered if it is not there.
+    """
+
+    def __init__(self, store: Store, study: str) -> None:
+        self.store = store
+        self.study_id = store.study_id(study) or store.register_study(study, {"players": {}})
+        self.count = 0
+
+    def come(
+        self,
+        step: str,
+        ending: str | None = None,
+        said: Sequence[Answered] = (),
+        plays: Sequence[Mapping[str, Any]] = (),
+        **pay: int,
+    ) -> int:
+        """Let somebody come; returns their number.
+
+        Args:
+            step: where they are or stopped.
+            ending: how it ended.
+            said: what they answered; a step ``quiz@2`` follows their second game.
+            plays: their games: ``state``, ``match``, ``place`` and so on.
+            pay: in cents, by what it is for; ``base`` is base pay, all else a bonus.
+        """
+        self.count += 1
+        who = {
+            "study_id": self.study_id, "code": f"p{self.count}", "cohort": "all", "step": step,
+            "visit": 1, "ending": ending, "known_as": "Ada Lovelace", "flags": [],
+            "begun": 100.0 * self.count, "changed": 100.0 * self.count + 50,
+        }  # fmt: skip
+        with self.store.transaction() as connection:
+            number = connection.execute(
+                sa.insert(schema.participants).values(who).returning(schema.participants.c.id)
+            ).scalar_one()
+            for at, (name, answer, right) in enumerate(said):
+                of, _, game = name.partition("@")
+                connection.execute(sa.insert(schema.responses).values(
+                    participant_id=number, number=at, step=of, visit=1, game=int(game or 0),
+                    answer=dict(answer), right=right, shown=1.0, answered=1.0 + 10 * (at + 1),
+                ))  # fmt: skip
+            for at, play in enumerate(plays, 1):
+                given = {"treatment": "t", "game": "bargaining", "assigned": 2.0} | dict(play)
+                given["match_id"] = given.pop("match", None)
+                connection.execute(
+                    sa.insert(schema.plays).values(participant_id=number, number=at, **given)
+                )
+            for key, cents in pay.items():
+                connection.execute(sa.insert(schema.payments).values(
+                    study_id=self.study_id, participant_id=number, key=key, cents=cents,
+                    kind="base" if key == "base" else "bonus", made=3.0,
+                ))  # fmt: skip
+        return int(number)
+
+    def prompt(self, number: int, right: bool | None) -> None:
+        """Send somebody a prompt; whether it was answered in time, None while it is open."""
+        with self.store.transaction() as connection:
+            connection.execute(sa.insert(schema.notices).values(
+                participant_id=number, kind="attention", text="Still there?", sent=4.0, due=5.0,
+                right=right,
+            ))  # fmt: skip

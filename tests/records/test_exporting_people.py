@@ -1,0 +1,97 @@
+"""Exports of a study with people: their tables, what these never hold, and the codebook."""
+
+import csv
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from cheaptalk.records import Store
+from cheaptalk.records.exports.exporter import export
+from tests.participants import Answered, People
+
+STUDY = "people"
+TABLES = ("participants", "responses", "plays", "payments")
+
+
+@pytest.fixture
+def people(store: Store) -> People:
+    """Two people, one of whom chose a name, played and was paid."""
+    found = People(store, STUDY)
+    said: list[Answered] = [
+        ("name", {"name": "Ada Lovelace"}, None),
+        ("comprehension", {"money": "9"}, True),
+        ("survey@1", {"satisfaction": 7, "strategy": "=I kept"}, None),
+        ("debrief", {}, None),
+    ]
+    play = {"state": "finished", "match": "m", "place": "alice", "payoff": 2.5, "cents": 30}
+    found.come("end", "complete", said, [play], base=100, game_1=30)
+    found.come("consent")
+    return found
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_people_are_tables_beside_the_matches(store: Store, people: People, tmp_path: Path) -> None:
+    done = export(store, STUDY, tmp_path / "out")
+    assert {name: done.rows[name] for name in TABLES} == {
+        "participants": 2, "responses": 5, "plays": 1, "payments": 2,
+    }  # fmt: skip
+    tables = {name: read(tmp_path / "out" / f"{name}.csv") for name in TABLES}
+    assert [row["ending"] for row in tables["participants"]] == ["complete", ""]
+    assert tables["participants"][0]["began_at"] == "1970-01-01T00:01:40.000000Z"
+    told = [[row[name] for name in ("step", "item", "answer", "value", "right", "game_number")]
+            for row in tables["responses"]]  # fmt: skip
+    assert told == [
+        ["name", "", "", "", "", "0"], ["comprehension", "money", "9", "", "true", "0"],
+        ["survey", "satisfaction", "7", "7.0", "", "1"],
+        ["survey", "strategy", "'=I kept", "", "", "1"], ["debrief", "", "", "", "", "0"],
+    ]  # fmt: skip
+    (play,) = tables["plays"]
+    assert (play["match_id"], play["game"], play["payoff"], play["cents"]) == (
+        "m", "bargaining", "2.5", "30",
+    )  # fmt: skip
+    assert [(row["key"], row["cents"], row["paid_out"]) for row in tables["payments"]] == [
+        ("base", "100", "false"), ("game_1", "30", "false"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl"])
+def test_every_form_holds_the_same_and_no_name(
+    store: Store, people: People, tmp_path: Path, form: str
+) -> None:
+    export(store, STUDY, tmp_path / "out", form)
+    assert all(b"Ada" not in file.read_bytes() for file in (tmp_path / "out").iterdir())
+    file = tmp_path / "out" / f"responses.{form}"
+    if form == "jsonl":
+        who = (tmp_path / "out" / "participants.jsonl").read_text().splitlines()
+        assert json.loads(who[0])["flags"] == []
+        rows = [json.loads(line) for line in file.read_text().splitlines()]
+        assert list(rows[2].items())[6:9] == [
+            ("item", "satisfaction"), ("answer", "7"), ("value", 7.0),
+        ]  # fmt: skip
+    elif form == "parquet":
+        assert pl.read_parquet(file)["value"].to_list() == [None, None, 7.0, None, None]
+    book = read(tmp_path / "out" / "codebook.csv")
+    for table in TABLES:
+        (own,) = (tmp_path / "out").glob(f"{table}.*")
+        described = [row["column"] for row in book if row["table"] == table]
+        if form == "csv":
+            assert described == list(read(own)[0])
+        assert all(row["meaning"] for row in book if row["table"] == table)
+        assert described
+
+
+def test_people_of_another_study_are_in_no_export(
+    store: Store, people: People, tmp_path: Path
+) -> None:
+    store.register_study("other", {"players": {}})
+    for form in ("csv", "jsonl"):
+        done = export(store, "other", tmp_path / form, form)
+        assert not {*TABLES} & done.rows.keys()
+        assert not [file for file in (tmp_path / form).iterdir() if file.stem in TABLES]
+        assert "participants" not in (tmp_path / form / "codebook.csv").read_text()

@@ -1,0 +1,76 @@
+"""The part of reports on people: what it counts, and that it is there where people are."""
+
+from pathlib import Path
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.records import Store
+from cheaptalk.reports.charts.kinds import histogram
+from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
+from cheaptalk.reports.study.report import study_recipe
+from tests.participants import People
+from tests.reports.marks import boxes
+
+STUDY = "people"
+
+
+@pytest.fixture
+def played(store: Store) -> Store:
+    """A study of one match."""
+    ct.run(ct.Study(
+        name=STUDY, games=[{"game": "bargaining"}], players={"one": "equal_split"}, pairing="self",
+    ), store)  # fmt: skip
+    return store
+
+
+def made(store: Store) -> Findings:
+    return findings(store, STUDY, study_recipe(store, STUDY), draws=100)
+
+
+def test_a_report_tells_of_people_where_there_are_any(played: Store, tmp_path: Path) -> None:
+    assert "People" not in [one.part.title for one in made(played).parts]
+    people = People(played, STUDY)
+    for number in range(4):
+        done = {"treatment": f"t{min(number, 1)}", "state": "finished"}
+        people.come("end", "complete", [], [done], base=100, **({"game": 50} if number else {}))
+    people.come("lobby", None)
+    found = made(played)
+    assert found.answers["People"].startswith(
+        "5 participants came, and 4 (80 %) completed. People were spread as evenly as chance has "
+        "it over 2 treatments (largest difference 2, p = 0.317). 4 participants earned $1.38 on "
+        "average (95 % interval "
+    )
+    stages = found.charts["people-by-stage"].panels[0]
+    assert stages.y.names == ("Came", "Began a game", "Finished a game", "Completed")
+    assert [box.x[1] for box in boxes(stages)] == [5, 0, 4, 4]
+    pay = {row["title"]: row for row in found.tables["pay"].rows}
+    assert [pay["Bonus"][key] for key in ("people", "total", "out")] == [3, 1.5, 0.0]
+    assert pay["In all"]["mean"] == 5.5 / 4
+    write_findings(found, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "How visits ended" in page
+    assert "Lovelace" not in page
+
+
+def test_people_who_play_nothing_and_are_paid_nothing_are_told_of(played: Store) -> None:
+    People(played, STUDY).come("consent")
+    found = made(played)
+    assert found.answers["People"] == "1 participant came, and 0 (0 %) completed."
+    assert not {"people-by-treatment", "pay"} & found.tables.keys()
+
+
+@pytest.mark.parametrize(
+    ("values", "width", "bars"),
+    [
+        ([1, 1, 3], 1, [(0.55, 1.45, 2), (2.55, 3.45, 1)]),
+        ([0.0, 0.05, 0.19], None, [(0.0005, 0.0095, 1), (0.0505, 0.0595, 1), (0.1905, 0.1995, 1)]),
+        ([37.5], None, [(37.5005, 37.5095, 1)]),
+    ],
+)  # fmt: skip
+def test_a_histogram_has_bars_of_one_width(
+    values: list[float], width: float | None, bars: list[tuple[float, float, int]]
+) -> None:
+    chart = histogram("Pay", values, "dollars", "people", width=width)
+    found = [(*box.x, box.y[1]) for box in boxes(chart)]
+    assert found == [pytest.approx(one) for one in bars]
