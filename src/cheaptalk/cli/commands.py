@@ -74,7 +74,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         ),
         "serve": Entry(
             "studies.serve:serve",
-            "Let people play in the browser: against models and scripts, and with one another.",
+            "Let people play in the browser, or without a study open a laboratory for researchers.",
         ),
         "bots": Entry(
             "studies.bots:bots",

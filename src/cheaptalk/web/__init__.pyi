@@ -1,4 +1,8 @@
 from .bots.bots import Crowd, Tally
+from .console.laboratory_console import make_laboratory
+from .console.server import set_up_code
+from .laboratory.database import LaboratoryDatabase
+from .laboratory.laboratory import Laboratory
 from .participants.server import identities_beside, make_experiment, open_experiment
 from .rooms.addresses import Address, own_address, public_address, who_can_join
 from .rooms.house import open_house
@@ -9,6 +13,8 @@ from .viewer.viewer import listen, make_viewer, serve
 __all__ = [
     "Address",
     "Crowd",
+    "Laboratory",
+    "LaboratoryDatabase",
     "Links",
     "Tally",
     "demo",
@@ -16,6 +22,7 @@ __all__ = [
     "key_beside",
     "listen",
     "make_experiment",
+    "make_laboratory",
     "make_rooms",
     "make_viewer",
     "open_experiment",
@@ -25,5 +32,6 @@ __all__ = [
     "serve",
     "serve_app",
     "serve_rooms",
+    "set_up_code",
     "who_can_join",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -26,6 +27,9 @@ def serve(
     demo: Annotated[
         bool, typer.Option("--demo", help="All games, against scripts and with one another.")
     ] = False,
+    folder: Annotated[
+        Path, typer.Option(help="Of the laboratory that is opened where no study is named.")
+    ] = Path("laboratory"),
     store: StoreOption = DEFAULT_STORE,
     port: PortOption = 8643,
     host: Annotated[
@@ -38,11 +42,26 @@ def serve(
         ),
     ] = None,
 ) -> None:
-    """Let people play in the browser: against models and scripts, and with one another."""
-    if (study is None) != demo:
-        raise typer.BadParameter("name a study, or take --demo", param_hint="STUDY")
+    """Let people play in the browser, or without a study open a laboratory for researchers."""
+    if study is not None and demo:
+        raise typer.BadParameter("name a study, or take --demo, not both", param_hint="STUDY")
     with needing("analysis"):
         public = None if url is None else ct.web.public_address(url)
+
+    async def laboratory() -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        with ct.web.listen(port, host) as there, ct.web.LaboratoryDatabase(folder) as database:
+            address = public or ct.web.own_address(there)
+            links = ct.web.Links(ct.web.key_beside(str(folder / "laboratory")))
+            code = ct.web.set_up_code(database)
+            async with ct.web.Laboratory(folder, database, links, address) as opened:
+                app = ct.web.make_laboratory(opened, code)
+                say(f"Open {address.url}/console (Ctrl-C ends it; all goes on next time)")
+                if code:
+                    say(f"Set it up with this code, which is good once: {code}")
+                for name, why in opened.broken.items():
+                    say(f"{name} cannot be opened: {why}")
+                await ct.web.serve_app(app, there, address)
 
     async def main() -> None:
         wanted = ct.web.demo() if study is None else ct.studies.study_of(study)
@@ -66,4 +85,4 @@ def serve(
                     say(said)
                 await ct.web.serve_app(app, there, address)
 
-    asyncio.run(main())
+    asyncio.run(main() if study or demo else laboratory())

@@ -14,7 +14,7 @@ from cheaptalk.web.console.accounts import Accounts, new_code
 from cheaptalk.web.console.entrance import add_entrance
 from cheaptalk.web.console.reception import STYLE, LoggedOut, MustChange, Reception, Visit
 from cheaptalk.web.console.refusals import sentence, status_of
-from cheaptalk.web.console.studies import Studies
+from cheaptalk.web.console.studies import Remove, Studies, nothing_else
 from cheaptalk.web.console.team import add_team
 from cheaptalk.web.headers import Headed, page_headers
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
@@ -38,6 +38,7 @@ def make_console(
     title: str = "cheaptalk",
     more: Sequence[Callable[[Reception], None]] = (),
     hasher: PasswordHasher | None = None,
+    remove: Remove = nothing_else,
 ) -> FastAPI:
     """The console of a laboratory; its links lead to wherever it is mounted.
 
@@ -47,13 +48,14 @@ def make_console(
         title: what stands over all pages.
         more: functions that add further pages; see :class:`Reception`.
         hasher: of passwords, with argon2's own parameters by default.
+        remove: deletes what else there is of a study, before its design goes.
     """
     accounts = Accounts(database, code, hasher or PasswordHasher())
     reception = Reception(accounts, title)
     app = reception.app
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
     app.add_middleware(Headed, headers=page_headers(STYLE))
-    for add in (add_entrance, Studies(database).add, add_team, *more):
+    for add in (add_entrance, Studies(database, remove).add, add_team, *more):
         add(reception)
 
     async def refused(request: Request, error: Exception) -> Response:

@@ -1,7 +1,9 @@
 """Studies as researchers write them: the list, a study's overview, its design and its log."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, TypeAlias
 
 from fastapi import HTTPException, Query
 from fastapi.responses import Response
@@ -32,6 +34,13 @@ players:
   firm: {{strategy: boulware}}
 """
 """The design of a study that was just begun."""
+
+
+Remove: TypeAlias = Callable[[str], Awaitable[None]]
+
+
+async def nothing_else(_name: str) -> None:
+    """Delete nothing: there is no more of a study than its design."""
 
 
 class Reading(NamedTuple):
@@ -95,10 +104,15 @@ def games_of(study: Study) -> str:
 
 
 class Studies:
-    """The pages of the studies in a laboratory's database."""
+    """The pages of the studies in a laboratory's database.
 
-    def __init__(self, database: LaboratoryDatabase) -> None:
+    Args:
+        remove: deletes what else there is of a study, before its design goes.
+    """
+
+    def __init__(self, database: LaboratoryDatabase, remove: Remove = nothing_else) -> None:
         self.drafts = database.drafts
+        self.remove = remove
         self.audit = database.audit
         self._in_brief = lru_cache(REMEMBERED)(in_brief)
 
@@ -178,10 +192,15 @@ class Studies:
         """Ask whether a study is really to go, and say what goes with it."""
         return _asked(visit, self.drafts.read(name))
 
-    def delete(self, visit: Visiting, name: str) -> Response:
-        """Remove a draft, unless it has changed since somebody was asked."""
+    async def delete(self, visit: Visiting, name: str) -> Response:
+        """Remove a study, unless it has changed since somebody was asked."""
+        version = _version(visit.form)
+        draft = await asyncio.to_thread(self.drafts.read, name)
         try:
-            self.drafts.delete(name, _version(visit.form), visit.account.name)
+            if draft.version != version:
+                raise Conflict("", draft)
+            await self.remove(draft.name)
+            await asyncio.to_thread(self.drafts.delete, name, version, visit.account.name)
         except Conflict as conflict:
             return _asked(visit, conflict.theirs, 409)
         return visit.go("/", f"{name} was deleted.")

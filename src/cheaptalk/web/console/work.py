@@ -1,0 +1,118 @@
+"""A study at work: launching it, its matches as they are played, and what is made of them."""
+
+from fastapi import HTTPException
+from fastapi.responses import FileResponse, Response
+
+from cheaptalk.web.console.reception import STUDY, Reception, Visiting
+from cheaptalk.web.console.studies import reading
+from cheaptalk.web.laboratory.laboratory import Laboratory
+from cheaptalk.web.laboratory.staff import Role
+
+RUNS = ("start", "pause", "resume", "stop")
+MAKES = ("report", "effects", "export", "comparison")
+
+
+class Work:
+    """The pages of a laboratory's studies at work."""
+
+    def __init__(self, laboratory: Laboratory) -> None:
+        self.laboratory = laboratory
+        self.audit = laboratory.database.audit
+
+    def add(self, reception: Reception) -> None:
+        """Add the pages to a console."""
+        reception.deed_at(f"{STUDY}/launch", self.launch, Role.RESEARCHER)
+        reception.page_at(f"{STUDY}/matches", self.matches, Role.VIEWER)
+        reception.deed_at(f"{STUDY}/run", self.run, Role.RESEARCHER)
+        reception.deed_at(f"{STUDY}/budget", self.budget, Role.RESEARCHER)
+        reception.page_at(f"{STUDY}/data", self.data, Role.VIEWER)
+        reception.deed_at(f"{STUDY}/data", self.make, Role.RESEARCHER)
+        reception.page_at(f"{STUDY}/data/{{file}}", self.output, Role.VIEWER)
+
+    async def launch(self, visit: Visiting, name: str) -> Response:
+        """Launch a study as its design is now."""
+        draft = self.laboratory.database.drafts.read(name)
+        study = await self.laboratory.launch(draft.name, draft.text)
+        self.audit.enter(visit.account.name, "launched", draft.name, version=draft.version)
+        where = "matches" if study.people is None else "participants"
+        return visit.go(f"/studies/{draft.name}/{where}", "The study is launched.")
+
+    async def matches(self, visit: Visiting, name: str) -> Response:
+        """How far a study's matches are, and what they cost."""
+        draft = self.laboratory.database.drafts.read(name)
+        launched = self.laboratory.launched(draft.name)
+        running = None if launched is None else await self.laboratory.runs.status(draft.name)
+        opened = self.laboratory.open.get(draft.name)
+        live = [] if opened is None else [
+            room for room in opened.supervisor.experiment.house.rooms.values()
+            if room.stage.value in ("playing", "broken", "waiting")
+        ]  # fmt: skip
+        seen = await self.laboratory.runs.overviews.of(draft.name) if launched else None
+        return visit.render(
+            "matches.html.jinja", name=draft.name, tab="matches", running=running, seen=seen,
+            opened=opened, live=live, changed=launched is not None and launched != draft.text,
+            ready=reading(draft.name, draft.text).study is not None,
+        )  # fmt: skip
+
+    async def run(self, visit: Visiting, name: str) -> Response:
+        """Start, pause, resume or stop a study's run."""
+        deed = visit.form.get("do", "")
+        if deed not in RUNS:
+            raise HTTPException(400, "This form is not whole. Go back, and try again.")
+        runs = self.laboratory.runs
+        if name in self.laboratory.open:
+            raise HTTPException(409, "People play this study's matches; no run is needed.")
+        await {"start": runs.start, "pause": runs.pause, "resume": runs.resume,
+               "stop": runs.stop}[deed](name)  # fmt: skip
+        self.audit.enter(visit.account.name, f"told its run to {deed}", name)
+        return visit.go(f"/studies/{name}/matches")
+
+    async def budget(self, visit: Visiting, name: str) -> Response:
+        """Change what a run may spend while it is under way."""
+        try:
+            dollars = float(visit.form.get("dollars", ""))
+        except ValueError:
+            dollars = -1.0
+        if not 0 <= dollars < 1e9:
+            raise HTTPException(400, "Write the budget as a number of dollars.")
+        await self.laboratory.runs.set(name, budget={"dollars": dollars})
+        self.audit.enter(visit.account.name, "changed the budget of its run", name, dollars=dollars)
+        return visit.go(f"/studies/{name}/matches", f"It may now spend ${dollars:,.2f}.")
+
+    async def data(self, visit: Visiting, name: str) -> Response:
+        """What was made of a study: reports, comparisons and exports."""
+        draft = self.laboratory.database.drafts.read(name)
+        there = draft.name in self.laboratory.folder.names()
+        outputs = self.laboratory.outputs
+        others = [one for one in self.laboratory.folder.names() if one != draft.name]
+        return visit.render(
+            "data.html.jinja", name=draft.name, tab="data", there=there, others=others,
+            listed=await outputs.listed(draft.name) if there else [],
+            making=outputs.making(draft.name) if there else None,
+        )  # fmt: skip
+
+    async def make(self, visit: Visiting, name: str) -> Response:
+        """Begin to make a report, a comparison or an export."""
+        what, outputs = visit.form.get("make", ""), self.laboratory.outputs
+        if what not in MAKES:
+            raise HTTPException(400, "This form is not whole. Go back, and try again.")
+        if what == "comparison":
+            await outputs.comparison(name, visit.form.get("other", ""))
+        elif what == "report":
+            await outputs.report(name)
+        elif what == "effects":
+            await outputs.effects(name)
+        else:
+            await outputs.export(name)
+        self.audit.enter(visit.account.name, f"made: {what}", name)
+        return visit.go(
+            f"/studies/{name}/data", "It is being made; this page shows when it is there."
+        )
+
+    async def output(self, visit: Visiting, name: str, file: str) -> Response:
+        """A report to read, or an export to keep."""
+        path, output = await self.laboratory.outputs.output(name, file)
+        headers = {"Content-Security-Policy": f"{output.policy}; frame-ancestors 'none'"}
+        if path.suffix == ".html":
+            return FileResponse(path, media_type="text/html", headers=headers)
+        return FileResponse(path, filename=f"{name}-{path.name}")
