@@ -30,6 +30,7 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 HEAVY = ("aiohttp", "jinja2", "numpy", "polars", "scipy", "sqlalchemy", "torch")
 IMPORTED_AS = {
+    "argon2-cffi": "argon2",
     "python-dotenv": "dotenv",
     "pyyaml": "yaml",
     "scikit-learn": "sklearn",

@@ -16,7 +16,7 @@ MOST_FIELDS = 500
 async def posted_form(
     request: Request, limit: Limit, who: str, longest: int = LONGEST
 ) -> dict[str, str]:
-    """A form's fields.
+    """A form's fields, each of one value.
 
     Args:
         limit: how often somebody may post.
@@ -24,7 +24,19 @@ async def posted_form(
         longest: bytes that the form may have.
 
     Raises:
-        HTTPException: it comes from another site, too often, or is too long or no form.
+        HTTPException: it comes from another site, too often, is too long or no form, or has a field
+            of several values.
+    """
+    return single(await posted_pairs(request, limit, who, longest))
+
+
+async def posted_pairs(
+    request: Request, limit: Limit, who: str, longest: int = LONGEST, most: int = MOST_FIELDS
+) -> list[tuple[str, str]]:
+    """A form's fields in order, of which several may have one name; as for :func:`posted_form`.
+
+    Args:
+        most: how many there may be.
     """
     if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         raise HTTPException(403, "This form was sent from another page.")
@@ -39,15 +51,27 @@ async def posted_form(
         if len(body) > longest:
             raise HTTPException(413, "That is too long. Go back, and write less.")
     try:
-        pairs = parse_qsl(
-            body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS
+        return parse_qsl(
+            body.decode(), keep_blank_values=True, errors="strict", max_num_fields=most
         )
-        named = dict(pairs)
-        if len(set(pairs)) > len(named):
-            raise ValueError("a field has two values")
     except ValueError:
-        raise HTTPException(400, "This form cannot be read. Go back, and try again.") from None
+        raise _unreadable() from None
+
+
+def single(pairs: list[tuple[str, str]]) -> dict[str, str]:
+    """Fields by name.
+
+    Raises:
+        HTTPException: one has several values.
+    """
+    named = dict(pairs)
+    if len(set(pairs)) > len(named):
+        raise _unreadable()
     return named
+
+
+def _unreadable() -> HTTPException:
+    return HTTPException(400, "This form cannot be read. Go back, and try again.")
 
 
 def asker(request: Request) -> str:

@@ -32,7 +32,7 @@ for name in sys.argv[1:]:
 """A program that imports modules one after the other and says of each how that went."""
 
 
-WEB = ("babel", "fastapi", "itsdangerous", "uvicorn")
+WEB = ("argon2", "babel", "fastapi", "itsdangerous", "starlette", "uvicorn")
 
 
 def extras() -> dict[str, tuple[str, ...]]:

@@ -18,17 +18,20 @@ from starlette.concurrency import run_in_threadpool
 from cheaptalk.reports.pages import environment
 from cheaptalk.web.console.accounts import LASTS, Accounts, new_token, same
 from cheaptalk.web.laboratory.staff import Account, Login, Role
-from cheaptalk.web.posted import asker, posted_form
+from cheaptalk.web.posted import asker, posted_pairs, single
 from cheaptalk.web.rooms.limits import Limit
 from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
 
 Answer = TypeVar("Answer", bound=Response)
 
 HERE = Path(__file__).parent
-STYLE = ROOMS_STYLE + Markup((HERE / "console.css").read_text(encoding="utf-8"))  # noqa: S704 - our own files
+OWN_STYLES = (HERE / "console.css", HERE / "static" / "study_form.css")
+STYLE = ROOMS_STYLE + Markup("".join(one.read_text(encoding="utf-8") for one in OWN_STYLES))  # noqa: S704 - our own files
 COOKIE = "cheaptalk-console"
 LONGEST = 3_000_000
 """Bytes of a form: a study file may have a million characters."""
+MOST_FIELDS = 20_000
+"""Of a form: that of a study has several for each parameter of each game."""
 FRESH = 60
 """Seconds for which a page says what was done."""
 OWN = re.compile(r"(/[\w.-]+)*/?", re.ASCII)
@@ -56,6 +59,7 @@ class Visit:
         request: as it came.
         login: the session; None for who is not logged in.
         form: what was posted, its token checked and taken out; empty for a page that is looked at.
+        pairs: the same in order, where fields may have several values.
     """
 
     def __init__(self, reception: "Reception", request: Request, login: Login | None) -> None:
@@ -63,6 +67,7 @@ class Visit:
         self.request = request
         self.login = login
         self.form: dict[str, str] = {}
+        self.pairs: list[tuple[str, str]] = []
         self._token = request.cookies.get(COOKIE, "")
         self._set = False
         if not self._token:
@@ -188,6 +193,7 @@ class Reception:
         self.title = title
         self.least: dict[tuple[str, str], Role | None] = {}
         """The least role for each method and route; None where nobody needs to log in."""
+        self.repeating: set[tuple[str, str]] = set()
         self.posts = Limit(30, 5)
         self.signer = URLSafeTimedSerializer(secrets.token_bytes(32))
         self.templates = environment(HERE / "templates")
@@ -203,9 +209,17 @@ class Reception:
         """
         self._add("GET", path, page, least)
 
-    def deed_at(self, path: str, deed: Callable[..., Any], least: Role | None) -> None:
-        """Do something when a form is posted to a route; as for ``page_at``."""
+    def deed_at(
+        self, path: str, deed: Callable[..., Any], least: Role | None, *, repeating: bool = False
+    ) -> None:
+        """Do something when a form is posted to a route; as for ``page_at``.
+
+        Args:
+            repeating: whether fields may have several values, which ``visit.pairs`` has.
+        """
         self._add("POST", path, deed, least)
+        if repeating:
+            self.repeating.add(("POST", path))
 
     def _add(self, method: str, path: str, does: Callable[..., Any], least: Role | None) -> None:
         self.least[method, path] = least
@@ -229,7 +243,9 @@ class Reception:
         visit = request.state.visit = Visit(self, request, login)
         if request.method != "GET":
             who = login.account.name if login else asker(request)
-            visit.check(await posted_form(request, self.posts, who, LONGEST))
+            pairs = await posted_pairs(request, self.posts, who, LONGEST, MOST_FIELDS)
+            visit.check(dict(pairs) if route in self.repeating else single(pairs))
+            visit.pairs = [(name, text) for name, text in pairs if name != "csrf"]
         if route not in self.least:
             raise HTTPException(403, "Nobody may do this.")
         least = self.least[route]

@@ -11,6 +11,7 @@ from sqlalchemy.exc import OperationalError
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.console.accounts import Accounts, new_code
+from cheaptalk.web.console.designing import Designing
 from cheaptalk.web.console.entrance import add_entrance
 from cheaptalk.web.console.reception import STYLE, LoggedOut, MustChange, Reception, Visit
 from cheaptalk.web.console.refusals import sentence, status_of
@@ -55,7 +56,8 @@ def make_console(
     app = reception.app
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
     app.add_middleware(Headed, headers=page_headers(STYLE))
-    for add in (add_entrance, Studies(database, remove).add, add_team, *more):
+    pages = (Studies(database, remove).add, Designing(database).add)
+    for add in (add_entrance, *pages, add_team, *more):
         add(reception)
 
     async def refused(request: Request, error: Exception) -> Response:

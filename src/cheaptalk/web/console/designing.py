@@ -1,0 +1,129 @@
+"""Designing a study by a form: from nothing, from a preset, or from another study."""
+
+import asyncio
+
+import yaml
+from fastapi.responses import FileResponse, HTMLResponse, Response
+from markupsafe import Markup
+
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.studies.presets import preset_text, study_of
+from cheaptalk.web.console.filled_form import NotExpressible, fields_from
+from cheaptalk.web.console.reception import Reception, Visit, Visiting
+from cheaptalk.web.console.refusals import sentence, status_of
+from cheaptalk.web.console.studies import reading
+from cheaptalk.web.console.study_fields import StudyFields
+from cheaptalk.web.console.study_form_page import SCRIPT, Addresses, FormPage, Look, look_at
+from cheaptalk.web.console.study_outlook import CostDesk, not_estimated
+from cheaptalk.web.laboratory.database import LaboratoryDatabase
+from cheaptalk.web.laboratory.drafts import BadName, Draft, Taken
+from cheaptalk.web.laboratory.staff import Role
+
+PATIENCE = 20.0
+"""Seconds that a cost is waited for before it is said that it is still being estimated."""
+FORM = "/form"
+
+
+class Designing:
+    """The pages of the form by which studies are made."""
+
+    def __init__(self, database: LaboratoryDatabase) -> None:
+        self.drafts = database.drafts
+        self.pieces = FormPage()
+        self.desk = CostDesk()
+
+    def add(self, reception: Reception) -> None:
+        """Add the pages to a console."""
+        reception.page_at("/start", self.start, Role.RESEARCHER)
+        reception.page_at(FORM, self.form, Role.RESEARCHER)
+        reception.page_at("/study_form.js", self.script, Role.VIEWER)
+        reception.deed_at(FORM, self.sent, Role.RESEARCHER, repeating=True)
+        reception.deed_at(f"{FORM}/counts", self.counts, Role.RESEARCHER, repeating=True)
+        reception.deed_at(f"{FORM}/cost", self.cost, Role.RESEARCHER, repeating=True)
+
+    def start(self, visit: Visiting) -> Response:
+        """What a new study can start from."""
+        copies = [draft.name for draft in self.drafts.page()]
+        return self._page(visit, self.pieces.start(visit.link(FORM), copies), "A new study")
+
+    def form(self, visit: Visiting, preset: str = "", copy: str = "") -> Response:
+        """The form, filled in with what one starts from; else the study file."""
+        text = ""
+        try:
+            if copy:
+                draft: Draft = self.drafts.read(copy)
+                text = draft.text
+                read = reading(draft.name, draft.text)
+                if read.study is None:
+                    raise NotExpressible(read.problem)
+                typed = fields_from(read.study)
+            elif preset:
+                text = preset_text(preset)
+                typed = fields_from(study_of(preset))
+            else:
+                typed = StudyFields.blank()
+        except NotExpressible as reason:
+            said = f"This study opens as a file: {reason}."
+            return visit.render("new_study.html.jinja", name="", text=text, problem=said)
+        return self._form(visit, look_at(typed))
+
+    async def sent(self, visit: Visiting) -> Response:
+        """Change the form, look at it, or keep its study."""
+        typed, do = StudyFields.read(visit.pairs), visit.form.get("do", "")
+        at = typed.changed(do, visit.form.get("new-game", ""))
+        look = await asyncio.to_thread(look_at, typed)
+        if do == "save" and look.plan is not None:
+            study = look.plan.study
+            data = study.model_dump(mode="json", exclude_defaults=True)
+            text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
+            try:
+                draft = await asyncio.to_thread(
+                    self.drafts.create, study.name, text, visit.account.name
+                )
+            except (BadName, Taken) as error:
+                look = look._replace(problems={"name": sentence(error)})
+                return self._form(visit, look, status_of(error), at="name")
+            return visit.go(f"/studies/{draft.name}/overview", f"{draft.name} was begun.")
+        cost = Markup()
+        if do == "estimate" and look.plan is not None:
+            cost = await self._cost(look)
+        return self._form(visit, look, 422 if look.problems else 200, at or "", cost)
+
+    async def counts(self, visit: Visiting) -> Response:
+        """How large the study is, as a piece of a page."""
+        look = await asyncio.to_thread(look_at, StudyFields.read(visit.pairs))
+        return HTMLResponse(self.pieces.counts(look))
+
+    async def cost(self, visit: Visiting) -> Response:
+        """What the study may cost, as a piece of a page."""
+        look = await asyncio.to_thread(look_at, StudyFields.read(visit.pairs))
+        if look.plan is None or look.size is None or not_estimated(look.size):
+            return HTMLResponse("")
+        return HTMLResponse(await self._cost(look))
+
+    async def _cost(self, look: Look) -> Markup:
+        assert look.plan is not None
+        try:
+            takes = await self.desk.within(look.plan, PATIENCE)
+        except CheaptalkError as error:
+            return self.pieces.cost(look.plan.study, sentence(error))
+        return self.pieces.cost(look.plan.study, takes)
+
+    def script(self, visit: Visiting) -> Response:
+        """The script that keeps counts fresh."""
+        return FileResponse(SCRIPT, media_type="text/javascript")
+
+    def _form(
+        self, visit: Visit, look: Look, status: int = 200, at: str = "", cost: Markup | None = None
+    ) -> Response:
+        to = Addresses(visit.link(FORM), visit.link(f"{FORM}/counts"), visit.link(f"{FORM}/cost"))
+        token = Markup('<input type="hidden" name="csrf" value="{}">').format(visit.csrf)
+        form = self.pieces.form(look, to, token, at, cost or Markup())
+        return self._page(visit, form, "A new study", status, script=visit.link("/study_form.js"))
+
+    def _page(
+        self, visit: Visit, piece: Markup, heading: str, status: int = 200, script: str = ""
+    ) -> Response:
+        return visit.render(
+            "designing.html.jinja", status, piece=piece, heading=heading, script=script
+        )
