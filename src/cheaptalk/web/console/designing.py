@@ -92,13 +92,13 @@ class Designing:
     async def counts(self, visit: Visiting) -> Response:
         """How large the study is, as a piece of a page."""
         look = await asyncio.to_thread(look_at, StudyFields.read(visit.pairs))
-        return HTMLResponse(self.pieces.counts(look))
+        return HTMLResponse(self.pieces.counts(look), 422 if look.problems else 200)
 
     async def cost(self, visit: Visiting) -> Response:
         """What the study may cost, as a piece of a page."""
         look = await asyncio.to_thread(look_at, StudyFields.read(visit.pairs))
         if look.plan is None or look.size is None or not_estimated(look.size):
-            return HTMLResponse("")
+            return HTMLResponse("", 422)
         return HTMLResponse(await self._cost(look))
 
     async def _cost(self, look: Look) -> Markup:

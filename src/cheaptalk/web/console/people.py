@@ -8,7 +8,6 @@ from fastapi import HTTPException, Query
 from fastapi.responses import Response
 
 from cheaptalk.records.payouts import dollars_text
-from cheaptalk.rules import unknown
 from cheaptalk.studies.people.pay import dues
 from cheaptalk.studies.people.steps import Attention
 from cheaptalk.web.console.reception import STUDY, Reception, Visiting
@@ -110,7 +109,7 @@ class People:
         supervisor = self.laboratory.supervisor(name)
         who = supervisor.experiment.people.get(code)
         if who is None:
-            raise unknown("participant", code, [])
+            raise HTTPException(404, "There is no such participant.")
         return supervisor, who
 
     async def one(self, visit: Visiting, name: str, code: str) -> Response:

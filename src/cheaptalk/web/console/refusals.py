@@ -4,7 +4,7 @@ from fastapi import HTTPException
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import OperationalError
 
-from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules import CheaptalkError, UnknownName
 from cheaptalk.web.console.accounts import BadAccount, TooManyTries, WrongPassword
 from cheaptalk.web.laboratory.drafts import BadName, Conflict, Missing, Taken
 from cheaptalk.web.laboratory.staff import LastOwner
@@ -21,6 +21,7 @@ STATUSES: dict[type[Exception], int] = {
     RequestValidationError: 400,
     Taken: 409,
     TooManyTries: 429,
+    UnknownName: 404,
     WrongPassword: 403,
 }
 

@@ -122,7 +122,8 @@ class Laboratory:
                 "people take part in this study as it was launched; give the changed design "
                 "another name"
             )
-        if name in self.folder.names() and (await self.runs.status(name)).stage.under_way:
+        launched = opened is None and name in self.folder.names()
+        if launched and (await self.runs.status(name)).stage.under_way:
             raise CheaptalkError("a run of this study is under way; stop it first")
 
     async def _open(self, name: str, study: Study) -> None:

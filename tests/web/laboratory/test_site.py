@@ -1,0 +1,212 @@
+"""A laboratory as its people meet it: a researcher in the console, participants at their pages."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+import yaml
+
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.web import Laboratory, LaboratoryDatabase, make_laboratory
+from cheaptalk.web.bots.pages import Page
+from cheaptalk.web.laboratory.staff import Role
+from tests.web.console.office import CSRF, PASSWORD, QUICK
+from tests.web.participants.comers import BOT, Comer, Open, people_study
+from tests.web.walker import LINKS
+
+STUDY = people_study(BOT, deals=5)
+TEXT = yaml.safe_dump(STUDY.model_dump(mode="json", exclude_defaults=True), sort_keys=False)
+
+
+class Site:
+    """A laboratory, and the way to its pages."""
+
+    def __init__(self, laboratory: Laboratory, client: httpx2.AsyncClient) -> None:
+        self.laboratory = laboratory
+        self.client = client
+
+    async def log_in(self, role: Role) -> None:
+        """Come as somebody of a role, whose account is made where it lacks."""
+        staff, hashed = self.laboratory.database.staff, QUICK.hash(PASSWORD)
+        if not staff.any():
+            staff.found("owner", hashed)
+        if role is not Role.OWNER:
+            made = staff.invite(role, hashed, role, "owner")
+            staff.set_password(made.id, hashed, role, one_time=False)
+        sent = await self.post("/login", "/login", name=role, password=PASSWORD)
+        assert sent.status_code == 303, sent.text
+
+    async def post(self, path: str, page: str = "/", **fields: str) -> httpx2.Response:
+        """Send a form of the console."""
+        form = CSRF.search((await self.client.get(f"/console{page}")).text)
+        assert form is not None
+        return await self.client.post(f"/console{path}", data={"csrf": form[1], **fields})
+
+    async def get(self, path: str) -> httpx2.Response:
+        """A page of the console."""
+        return await self.client.get(f"/console{path}")
+
+    async def participant(self, name: str) -> Comer:
+        """Somebody who has gone the whole path, in a browser of their own."""
+        app = self.client._transport  # the same site, without the researcher's cookies
+        browser = httpx2.AsyncClient(transport=app, base_url="http://test")
+        comer = Comer(Open(self.laboratory.supervisor(STUDY.name), browser), name)
+        entered = await browser.post(f"/s/{STUDY.name}/enter", data={"known_by": name})
+        comer.path = entered.headers["location"]
+        await comer.look()
+        for _ in range(500):
+            if comer.page.ending:
+                return comer
+            await comer.step()
+        raise AssertionError(comer.page.words)
+
+
+@asynccontextmanager
+async def site(folder: Path) -> AsyncIterator[Site]:
+    """The site of a laboratory in a folder."""
+    with LaboratoryDatabase(folder) as database:
+        async with Laboratory(folder, database, LINKS) as laboratory:
+            transport = httpx2.ASGITransport(make_laboratory(laboratory))
+            async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+                yield Site(laboratory, client)
+
+
+def at_site(folder: Path, work: Callable[[Site], Awaitable[None]]) -> None:
+    """Do something at a laboratory."""
+
+    async def main() -> None:
+        async with site(folder) as there:
+            await work(there)
+
+    asyncio.run(main())
+
+
+def test_a_study_is_launched_taken_part_in_paid_once_and_deleted(tmp_path: Path) -> None:
+    async def work(there: Site) -> None:
+        await there.log_in(Role.OWNER)
+        await there.post("/new-study", "/new-study", name=STUDY.name, text=TEXT)
+        launched = await there.post(f"/studies/{STUDY.name}/launch")
+        assert launched.headers["location"].startswith("/console/studies/people/participants")
+        ann, bob = await there.participant("id-of-ann"), await there.participant("id-of-bob")
+        seen = (await there.get("/studies/people/participants")).text
+        assert {ann.code, bob.code} <= set(seen.replace("<", ">").split(">"))
+        assert "id-of-ann" not in seen
+        one = (await there.get(f"/studies/people/participants/{ann.code}")).text
+        assert "words of id-of-ann" in one
+
+        await there.post("/studies/people/pay", form="prolific")
+        first = (await there.get("/studies/people/pay/1/file")).text
+        assert {line.partition(",")[0] for line in first.splitlines()} <= {"id-of-ann", "id-of-bob"}
+        again = await there.post("/studies/people/pay", form="prolific")
+        assert "Nothing is open" in (await there.client.get(again.headers["location"])).text
+        assert (await there.get("/studies/people/pay/1/file")).text == first
+        assert (await there.get("/studies/people/pay/2/file")).status_code == 404
+
+        await there.post(f"/studies/people/participants/{ann.code}/erase")
+        gone = (await there.get(f"/studies/people/participants/{ann.code}")).status_code
+        assert gone == 404
+        held = b"".join(one.read_bytes() for one in tmp_path.iterdir() if one.is_file())
+        assert b"id-of-bob" in held
+        for trace in (b"id-of-ann", ann.code.encode(), b"words of id-of-ann"):
+            assert trace not in held
+
+    at_site(tmp_path, work)
+
+
+def test_a_participant_s_link_opens_nothing_of_the_console(tmp_path: Path) -> None:
+    async def work(there: Site) -> None:
+        await there.laboratory.launch(STUDY.name, TEXT)
+        there.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
+        there.laboratory.database.staff.found("owner", QUICK.hash(PASSWORD))
+        ann = await there.participant("ann")
+        token = ann.path.rpartition("/")[2]
+        for path in ("participants", "pay", "matches", "data", "log", f"participants/{ann.code}"):
+            for more in ({}, {"me": token}, {"token": token}):
+                seen = await ann.there.client.get(f"/console/studies/people/{path}", params=more)
+                assert seen.status_code == 303
+                assert "/console/login" in seen.headers["location"]
+        deed = await ann.there.client.post("/console/studies/people/participants/recruit")
+        assert deed.status_code == 403
+        assert there.laboratory.supervisor("people").experiment.state == "open"
+
+    at_site(tmp_path, work)
+
+
+def test_who_only_looks_changes_nothing(tmp_path: Path) -> None:
+    async def work(there: Site) -> None:
+        await there.laboratory.launch(STUDY.name, TEXT)
+        there.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
+        ann = await there.participant("ann")
+        await there.log_in(Role.VIEWER)
+        assert (await there.get("/studies/people/participants")).status_code == 200
+        one = f"/studies/people/participants/{ann.code}"
+        for path in ("/studies/people/participants/recruit", f"{one}/remove", f"{one}/erase",
+                     "/studies/people/pay", "/studies/people/launch", "/studies/people/run",
+                     "/studies/people/data", f"{one}/tell"):  # fmt: skip
+            assert (await there.post(path)).status_code == 403, path
+        assert (await there.get("/studies/people/pay/1/file")).status_code == 403
+        assert ann.code in there.laboratory.supervisor("people").experiment.people
+
+    at_site(tmp_path, work)
+
+
+def test_closed_paused_and_strange_studies_have_pages_of_their_own(tmp_path: Path) -> None:
+    async def work(there: Site) -> None:
+        await there.laboratory.launch(STUDY.name, TEXT)
+        supervisor = there.laboratory.supervisor("people")
+        for state, status in (("closed", 410), ("paused", 503)):
+            await supervisor.recruit(state)
+            refused = await there.client.post("/s/people/enter", data={"known_by": "late"})
+            assert refused.status_code == status
+            assert "study" in Page(refused.text).words
+        assert (await there.client.get("/s/nothing/")).status_code == 404
+        kept = (await there.client.get("/s/people?PROLIFIC_PID=x")).headers["location"]
+        assert kept == "/s/people/?PROLIFIC_PID=x"
+
+    at_site(tmp_path, work)
+
+
+def test_a_launched_study_is_not_changed_under_its_people(tmp_path: Path) -> None:
+    async def work(there: Site) -> None:
+        await there.laboratory.launch(STUDY.name, TEXT)
+        await there.laboratory.launch(STUDY.name, TEXT.replace("deals: 5", "deals: 6"))
+        await there.participant("ann")
+        with pytest.raises(CheaptalkError, match="people take part"):
+            await there.laboratory.launch(STUDY.name, TEXT)
+
+    at_site(tmp_path, work)
+
+    async def later(there: Site) -> None:
+        assert len(there.laboratory.supervisor("people").experiment.people) == 1
+
+    at_site(tmp_path, later)
+
+
+STRANGE = ("", "x", "0", "-1", "9" * 30, "..", "\x00", "ä", "<script>", "nan", "prolific", "open")
+
+
+def test_no_page_and_no_form_of_the_laboratory_fails(tmp_path: Path) -> None:
+    async def work(there: Site) -> None:
+        await there.laboratory.launch(STUDY.name, TEXT)
+        there.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
+        await there.log_in(Role.OWNER)
+        ann = await there.participant("ann")
+        base, one = "/studies/people", f"/studies/people/participants/{ann.code}"
+        pages = ["/participants", "/pay", "/matches", "/data", "/pay/1/file", "/data/x.html"]
+        for page in [*(f"{base}{page}" for page in pages), one, f"{one}/erase", "/start", "/form"]:
+            for query in STRANGE:
+                names = ("at", "after", "preset", "copy", "said")
+                seen = await there.client.get(f"/console{page}", params=dict.fromkeys(names, query))
+                assert seen.status_code < 500, (page, query, seen.text)
+        fields = ("state", "text", "cohort", "form", "do", "dollars", "make", "other", "number")
+        deeds = ["/participants/recruit", "/participants/tell", "/pay", "/run", "/budget"]
+        for deed in [*(base + deed for deed in deeds), f"{one}/move", f"{one}/tell",
+                     f"{one}/prompt", "/studies/nothing/launch", "/studies/nothing/run"]:  # fmt: skip
+            for value in STRANGE:
+                sent = await there.post(deed, "/account", **dict.fromkeys(fields, value))
+                assert sent.status_code < 500 or sent.status_code == 503, (deed, value, sent.text)
+
+    at_site(tmp_path, work)
