@@ -203,8 +203,9 @@ def test_no_page_and_no_form_of_the_laboratory_fails(tmp_path: Path) -> None:
                 assert seen.status_code < 500, (page, query, seen.text)
         fields = ("state", "text", "cohort", "form", "do", "dollars", "make", "other", "number")
         deeds = ["/participants/recruit", "/participants/tell", "/pay", "/run", "/budget"]
-        for deed in [*(base + deed for deed in deeds), f"{one}/move", f"{one}/tell",
-                     f"{one}/prompt", "/studies/nothing/launch", "/studies/nothing/run"]:  # fmt: skip
+        theirs = [f"{one}/{deed}" for deed in ("move", "tell", "prompt")]
+        nobodys = ["/studies/nothing/launch", "/studies/nothing/run"]
+        for deed in [*(base + deed for deed in deeds), *theirs, *nobodys]:
             for value in STRANGE:
                 sent = await there.post(deed, "/account", **dict.fromkeys(fields, value))
                 assert sent.status_code < 500 or sent.status_code == 503, (deed, value, sent.text)
