@@ -90,12 +90,12 @@ def test_two_comprehension_steps_are_both_to_be_passed(store: Store) -> None:
 
 
 def test_frames_hold_codes_and_no_names(store: Store, people: People) -> None:
-    people.come("lobby", None, [("name", {"name": "Ada Lovelace"}, None)])
+    people.come("lobby", None, [("first_name", {"name": "Ada Lovelace"}, None)])
     frames = (participants(store, STUDY), responses(store, STUDY), plays(store, STUDY))
     assert participants(store, STUDY)["participant"].to_list() == [f"p{n}" for n in range(1, 12)]
     assert all("Ada" not in frame.write_json() for frame in frames)
     last = responses(store, STUDY).row(-1, named=True)
-    assert (last["step"], last["item"], last["answer"]) == ("name", None, None)
+    assert (last["step"], last["item"], last["answer"]) == ("first_name", None, None)
 
 
 def test_responses_are_long_and_a_survey_is_a_row_a_person(store: Store, people: People) -> None:

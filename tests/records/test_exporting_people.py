@@ -20,7 +20,7 @@ def people(store: Store) -> People:
     """Two people, one of whom chose a name, played and was paid."""
     found = People(store, STUDY)
     said: list[Answered] = [
-        ("name", {"name": "Ada Lovelace"}, None),
+        ("first_name", {"name": "Ada Lovelace"}, None),
         ("comprehension", {"money": "9"}, True),
         ("survey@1", {"satisfaction": 7, "strategy": "=I kept"}, None),
         ("debrief", {}, None),
@@ -47,7 +47,7 @@ def test_people_are_tables_beside_the_matches(store: Store, people: People, tmp_
     told = [[row[name] for name in ("step", "item", "answer", "value", "right", "game_number")]
             for row in tables["responses"]]  # fmt: skip
     assert told == [
-        ["name", "", "", "", "", "0"], ["comprehension", "money", "9", "", "true", "0"],
+        ["first_name", "", "", "", "", "0"], ["comprehension", "money", "9", "", "true", "0"],
         ["survey", "satisfaction", "7", "7.0", "", "1"],
         ["survey", "strategy", "'=I kept", "", "", "1"], ["debrief", "", "", "", "", "0"],
     ]  # fmt: skip

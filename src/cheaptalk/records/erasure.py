@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
+from cheaptalk.records.judgements import forget_answers
 from cheaptalk.records.store import schema
 
 participants, plays, matches = schema.participants, schema.plays, schema.matches
@@ -29,6 +30,7 @@ def erase(code: str, *, keep_count: bool = False) -> Callable[[sa.Connection], N
         ).scalar_one_or_none()
         if found is not None:
             _erase(connection, found, keep_count)
+            forget_answers(connection, code)
 
     return work
 

@@ -14,11 +14,12 @@ from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader
 
 STEP_KINDS = (
-    "consent", "name", "screening", "instructions", "comprehension", "quiz", "survey", "debrief",
+    "consent", "first_name", "screening", "instructions", "comprehension", "quiz", "survey",
+    "debrief", "games", "assignment", "go_on", "end", "ended",
 )  # fmt: skip
-"""The kinds of steps that people answer."""
+"""The kinds of steps that are answered, by people or by the server for them."""
 CONSENT, NAME, CODE_WORD, COMPREHENSION, QUIZ, SURVEY = (
-    "consent", "name", "instructions", "comprehension", "quiz", "survey",
+    "consent", "first_name", "instructions", "comprehension", "quiz", "survey",
 )  # fmt: skip
 ATTENTION = "attention"
 CHECKS = (CODE_WORD, COMPREHENSION, QUIZ)
@@ -159,7 +160,7 @@ def step_kind(step: str) -> str | None:
     >>> step_kind("comprehension"), step_kind("survey-2"), step_kind("surveyor")
     ('comprehension', 'survey', None)
     """
-    word = re.split(r"[^a-z]", step, maxsplit=1)[0]
+    word = re.split(r"[^a-z_]", step, maxsplit=1)[0]
     return word if word in STEP_KINDS else None
 
 
