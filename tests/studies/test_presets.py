@@ -25,8 +25,8 @@ def named(name: str) -> ct.Study:
 
 def test_presets_are_found_by_name() -> None:
     assert preset_names() == [
-        "chip-trading", "deal-or-no-deal", "gama", "gama-scripted", "gama-settings", "glee",
-        "glee-human", "glee-small",
+        "chip-trading", "chip-trading-human", "deal-or-no-deal", "deal-or-no-deal-human",
+        "gama", "gama-scripted", "gama-settings", "glee", "glee-human", "glee-small",
         "item-bargaining", "item-bargaining-heuristics", "quickstart", "self-play",
     ]  # fmt: skip
     assert ct.preset("gle") is None

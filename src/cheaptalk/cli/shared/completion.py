@@ -75,7 +75,9 @@ def registered(group: str) -> Offer:
 OURS = {
     "cheaptalk.presets": (
         "chip-trading",
+        "chip-trading-human",
         "deal-or-no-deal",
+        "deal-or-no-deal-human",
         "gama",
         "gama-scripted",
         "gama-settings",

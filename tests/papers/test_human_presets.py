@@ -1,0 +1,163 @@
+"""The human studies of the papers: what people go through and are paid, and GLEE's quizzes."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.games.bargaining.events import Briefing as BargainingBriefing
+from cheaptalk.games.negotiation.events import Briefing as NegotiationBriefing
+from cheaptalk.games.persuasion.events import Briefing as PersuasionBriefing
+from cheaptalk.papers.glee import quizzes
+from cheaptalk.rules import Chance, Event
+from cheaptalk.rules.registry import game_box
+from cheaptalk.studies import plan
+from cheaptalk.studies.people.protocol import Pay, Protocol
+from cheaptalk.studies.people.quizzes import MakeQuiz
+from cheaptalk.studies.people.steps import Comprehension, Instructions, Quiz, Survey
+
+
+def protocol_of(name: str) -> Protocol:
+    study = ct.preset(name)
+    assert study is not None
+    assert study.people is not None
+    return study.people
+
+
+def kinds(protocol: Protocol) -> list[str]:
+    return [step.kind for step in protocol.steps]
+
+
+def bonus_cents(pay: Pay, game: str, earned: float, **parameters: object) -> int:
+    rules = game_box(game).rules.model_validate(parameters)
+    return next(b for b in pay.bonus if b.fits(game, rules.model_dump(mode="json"))).of(earned)
+
+
+def test_glee_is_one_game_a_visit_with_a_code_word_before_and_a_quiz_after() -> None:
+    people = protocol_of("glee-human")
+    assert kinds(people) == [
+        "consent", "first_name", "instructions", "games", "quiz", "debrief",
+    ]  # fmt: skip
+    limits = people.limits
+    assert (people.games.most, limits.visits, limits.games, limits.hours) == (1, 40, 40, 12)
+    (instructions,) = (step for step in people.steps if isinstance(step, Instructions))
+    assert (instructions.game, instructions.otherwise) == (True, "failed_attention")
+    assert instructions.code_word
+    (quiz,) = (step for step in people.steps if isinstance(step, Quiz))
+    assert (quiz.otherwise, quiz.erase) == ("failed_attention", True)
+    assert not people.codes  # each has their own
+
+
+@pytest.mark.parametrize(
+    ("game", "parameter", "gain"),
+    [("bargaining", "money", 0.4), ("negotiation", "scale", 0.2), ("persuasion", "price", 0.4)],
+)
+def test_an_average_game_of_glee_earns_5_15_and_25_cents(
+    game: str, parameter: str, gain: float
+) -> None:
+    pay = protocol_of("glee-human").pay
+    assert pay.base == 0.33
+    for scale, cents in ((100, 5), (10_000, 15), (1_000_000, 25)):
+        size = {parameter: scale}
+        assert bonus_cents(pay, game, gain, **size) == cents
+        assert bonus_cents(pay, game, 100, **size) == 4 * cents
+        assert bonus_cents(pay, game, -1, **size) == 0
+
+
+def test_everything_that_glee_s_people_play_has_a_bonus() -> None:
+    study = ct.preset("glee-human")
+    assert study is not None
+    assert study.people is not None
+    for grid in study.games:
+        for game in grid.configurations():
+            shape = game.model_dump(mode="json")
+            assert any(one.fits(game.name, shape) for one in study.people.pay.bonus)
+            measures = {f"{place}_gain" for place in game.places}
+            assert measures <= game_box(game.name).measures.keys()
+
+
+def test_chip_trading_is_144_tables_of_three_with_checks_and_a_survey() -> None:
+    study = ct.preset("chip-trading-human")
+    assert study is not None
+    matches = plan(study).matches
+    assert set(Counter(one.configuration.digest for one in matches).values()) == {48}
+    assert {tuple(seat.label for seat in one.seating) for one in matches} == {("people",) * 3}
+    people = protocol_of("chip-trading-human")
+    assert kinds(people) == [
+        "consent", "instructions", "comprehension", "instructions", "comprehension",
+        "instructions", "instructions", "games", "survey", "debrief",
+    ]  # fmt: skip
+    texts = [len(step.pages) for step in people.steps if isinstance(step, Instructions)]
+    assert texts == [3, 4, 1, 1]
+    checks = [step for step in people.steps if isinstance(step, Comprehension)]
+    assert [len(one.items) for one in checks] == [3, 5]
+    assert all(item.right and item.why for one in checks for item in one.items)
+    (survey,) = (step for step in people.steps if isinstance(step, Survey))
+    scales = {item.name: (item.scale.low, item.scale.high) for item in survey.items if item.scale}
+    assert scales == dict.fromkeys(
+        ["competitive", "certainty", "satisfaction", "exertion"], (1, 10)
+    )
+    assert len(survey.items) == 8
+    assert (people.games.most, people.games.lobby.minutes) == (2, 10)
+    pay = people.pay
+    assert (pay.base, pay.one_game, pay.ended["timed_out"]) == (4, True, 1)
+    assert bonus_cents(pay, "chip_trading", 1.8) == 180
+
+
+def test_deal_or_no_deal_pays_by_its_objective() -> None:
+    study = ct.preset("deal-or-no-deal-human")
+    assert study is not None
+    matches = plan(study).matches
+    sides = Counter((m.configuration.digest, m.seating[0].label) for m in matches)
+    assert len(sides) == 6
+    assert set(sides.values()) == {200}
+    people = protocol_of("deal-or-no-deal-human")
+    assert kinds(people) == ["consent", "screening", "instructions", "games", "debrief"]
+    assert (people.games.most, people.games.may_stop, people.limits.games) == (40, True, 40)
+    pay = people.pay
+    assert (pay.base, pay.game) == (1, 0.1)
+    paid = {
+        objective: [bonus_cents(pay, "deal_or_no_deal", got, objective=objective) for got in earned]
+        for objective, earned in (("self", [10, 0]), ("coop", [19, 0]), ("comp", [3, -3]))
+    }
+    assert paid == {"self": [200, 0], "coop": [190, 0], "comp": [90, 0]}
+
+
+def briefing(of: type[Event], **known: Any) -> Event:
+    return of(**(dict.fromkeys(of.__annotations__) | known))
+
+
+BARGAINING = briefing(BargainingBriefing, discount=0.9)
+DOLLARS = ["$2,000", "$4,000", "$8,000", "$16,000", "$32,000"]
+
+
+@pytest.mark.parametrize(
+    ("make", "told", "right", "options"),
+    [
+        (quizzes.bargaining, BARGAINING, "10%", ["0%", "1%", "2%", "3%", "5%", "10%", "20%"]),
+        (quizzes.bargaining, briefing(BargainingBriefing, discount=0.85), "15%",
+         ["0%", "1%", "2%", "3%", "5%", "10%", "15%", "20%"]),
+        (quizzes.negotiation, briefing(NegotiationBriefing, value=8_000.0), "$8,000", DOLLARS),
+        (quizzes.negotiation, briefing(NegotiationBriefing, value=8_000.0, rival_value=12_000.0),
+         "$8,000", [*DOLLARS, "$12,000"]),
+        (quizzes.persuasion, briefing(PersuasionBriefing, price=100.0, high_worth=125.0),
+         "$100", ["$25", "$50", "$100", "$125", "$200"]),
+        (quizzes.persuasion, briefing(PersuasionBriefing, price=100.0), "$100",
+         ["$25", "$50", "$100", "$200"]),
+    ],
+)  # fmt: skip
+def test_a_quiz_asks_what_somebody_was_told_at_the_start(
+    make: MakeQuiz, told: Event, right: str, options: list[str]
+) -> None:
+    game = game_box("bargaining").rules()  # a quiz reads what was told, never the game
+    item = make(game, "alice", [told], Chance("quiz")("order"))
+    assert sorted(item.options) == sorted(options)
+    assert [one for one in options if item.is_right(one)] == [right]
+
+
+def test_choices_come_in_an_order_drawn_and_in_german() -> None:
+    game, chance = game_box("bargaining").rules(), Chance("quiz")
+    items = [quizzes.bargaining(game, "alice", [BARGAINING], chance("order", n)) for n in range(20)]
+    assert len({item.options.index("10%") for item in items}) > 3
+    assert {"en": "10%", "de": "10\xa0%"} in (items[0].choices or [])
