@@ -161,3 +161,13 @@ def test_choices_come_in_an_order_drawn_and_in_german() -> None:
     items = [quizzes.bargaining(game, "alice", [BARGAINING], chance("order", n)) for n in range(20)]
     assert len({item.options.index("10%") for item in items}) > 3
     assert {"en": "10%", "de": "10\xa0%"} in (items[0].choices or [])
+
+
+def test_both_games_of_chip_trading_are_of_one_variant_and_an_abort_of_a_partner_is_paid() -> None:
+    chips, talk = ct.preset("chip-trading-human"), ct.preset("deal-or-no-deal-human")
+    assert chips is not None
+    assert chips.people is not None
+    assert chips.people.games.same
+    assert talk is not None
+    assert talk.people is not None
+    assert talk.people.pay.aborted == 0.25

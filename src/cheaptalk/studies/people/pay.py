@@ -1,6 +1,6 @@
 """Pay: what participants are owed, as it follows from what they went through."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple
 
 from cheaptalk.rules import Chance, Game, Result, game_box
@@ -22,12 +22,17 @@ class Due(NamedTuple):
     cents: int
 
 
-def game_cents(pay: Pay, game: Game, place: str, result: Result) -> int:
+def game_cents(
+    pay: Pay, game: Game, place: str, result: Result, silent: Collection[str] = ()
+) -> int:
     """What a game that was played to its end is worth to who sat in a place.
 
     Args:
         result: how it ended; a seat's measure is that of the whole match.
+        silent: places that gave no valid answer in the end.
     """
+    if pay.aborted is not None and {*silent} - {place}:
+        return cents(pay.aborted)
     bonus = next(
         (one for one in pay.bonus if one.fits(game.name, game.model_dump(mode="json"))), None
     )

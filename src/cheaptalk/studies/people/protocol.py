@@ -163,6 +163,8 @@ class Pay(Value):
         base: for completing.
         game: for each game that was played to its end.
         bonus: for what was earned in it.
+        aborted: for a game in which somebody else at the table gave no valid answer in the end, in
+            place of both; None where such a game is paid like any other.
         one_game: whether one game of the visit alone is paid for, drawn at random.
         most: bonus of one person over all visits; None without a bound.
         ended: what is paid besides for visits that end otherwise, by ending; ``timed_out`` is paid
@@ -173,6 +175,7 @@ class Pay(Value):
     base: Annotated[float, Field(ge=0)] = 0
     game: Annotated[float, Field(ge=0)] = 0
     bonus: list[Bonus] = Field(default_factory=list)
+    aborted: Annotated[float, Field(ge=0)] | None = None
     one_game: bool = False
     most: Annotated[float, Field(ge=0)] | None = None
     ended: dict[Ending, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)

@@ -202,6 +202,7 @@ class Games(Step):
     Attributes:
         most: in one visit.
         may_stop: whether people are asked after each whether they go on.
+        same: whether all games of a visit are at tables of one kind, drawn for the first.
         before, after: steps around each game.
         lobby: where they wait for others.
         attention: prompts while they play.
@@ -212,6 +213,7 @@ class Games(Step):
 
     most: Annotated[int, Field(ge=1, le=1000)] = 1
     may_stop: bool = False
+    same: bool = False
     before: "list[AnyStep]" = Field(default_factory=list)
     after: "list[AnyStep]" = Field(default_factory=list)
     lobby: Lobby = Lobby()

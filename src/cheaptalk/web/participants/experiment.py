@@ -5,6 +5,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from math import ceil
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -58,7 +59,8 @@ class Experiment:
     Attributes:
         state: whether new people may come: ``open``, ``paused`` or ``closed``.
         people: by code.
-        filled: participants assigned to each treatment who have not dropped out.
+        filled: participants assigned to each treatment who have not dropped out; each counts once a
+            visit where its games are the same.
 
     Raises:
         StudyError: the study has no protocol, or one that it cannot carry out.
@@ -75,7 +77,7 @@ class Experiment:
         self.people: dict[str, Participant] = {}
         self.filled: Counter[str] = Counter()
         self.treatments = [
-            Treatment(one.name, one.game.name, len(one.people), one.wanted)
+            Treatment(one.name, one.game.name, len(one.people), ceil(one.wanted / self._games_each))
             for one in house.offers.values()
         ]
         self.chance = Chance(f"{study.seed}/people")
@@ -387,9 +389,17 @@ class Experiment:
             else:
                 await self.onward(who)
 
+    @property
+    def _games_each(self) -> int:
+        """Games for which somebody is assigned to a treatment at once."""
+        games = self.protocol.games
+        return games.most if games.same else 1
+
     def _assign(self, who: Participant, game: int) -> Treatment | None:
-        now = time.time()
+        now, before = time.time(), who.journey.assigned
         allowed = [one for one in self.treatments if self._free_from(who, one) <= now]
+        if self.protocol.games.same and before and before.visit == who.journey.stop.visit:
+            return next((one for one in allowed if one.name == before.answer["treatment"]), None)
         own = Counter(play["treatment"] for play in who.plays.values())
         return assign(allowed, self.filled, own, self.chance("assignment", who.code, game))
 
@@ -417,12 +427,14 @@ class Experiment:
         """Keep count of who fills which treatment, who is under way, and who has completed."""
         stays = who.ending is None or who.ending in STAYING
         states = ("assigned", "playing", "finished")
+        visits = {one.game: one.visit for one in who.journey.responses if "treatment" in one.answer}
+        there = {
+            visits[number] if self.protocol.games.same else number: play["treatment"]
+            for number, play in who.plays.items()
+            if stays and play["state"] in states
+        }
         now = (
-            tuple(
-                play["treatment"]
-                for play in who.plays.values()
-                if stays and play["state"] in states
-            ),
+            tuple(there.values()),
             "complete" in who.journey.endings,
             who.ending is None and "complete" not in who.journey.endings,
         )
@@ -536,11 +548,11 @@ class Experiment:
         self, room: Room, place: str, record: MatchRecord
     ) -> tuple[str, float | None, int | None]:
         """What a match that ended was to who sat in a place: its state, the payoff, and cents."""
+        silent = {one for one, _ in invalid(record.kinds)}
         if record.status is Status.FINISHED:
             assert record.payoffs is not None
-            amount = game_cents(self.protocol.pay, record.rules, place, record.result())
+            amount = game_cents(self.protocol.pay, record.rules, place, record.result(), silent)
             return "finished", record.payoffs[place], amount
-        silent = {one for one, _ in invalid(record.kinds)}
         if place in silent:
             return "timed_out", None, None
         return "partner_left" if silent & {*room.guests} else "technical", None, None
