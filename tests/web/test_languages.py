@@ -25,6 +25,7 @@ from tests.web.walker import LINKS, Rooms, Walker, visited
 GERMAN = {"Accept-Language": "de-AT,de;q=0.9,en;q=0.5"}
 CATALOGUES: list[tuple[str, Callable[[], set[catalogues.Message]]]] = [
     ("rooms", catalogues.of_pages), ("games", catalogues.of_games),
+    ("participants", catalogues.of_participants),
 ]  # fmt: skip
 
 
