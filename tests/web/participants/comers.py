@@ -88,6 +88,7 @@ class Comer:
     Attributes:
         path: of their page; empty before they have come.
         said: what they write wherever words are asked for.
+        answers: to questions on the path, by name; the others are guessed.
         more: whether they play another game where they are asked.
         page: that they read last.
     """
@@ -97,6 +98,7 @@ class Comer:
         self.name = name
         self.path = path
         self.said = f"words of {name}"
+        self.answers: dict[str, str] = {}
         self.more = True
         self.chance = Chance("comers", name)
         self.clicks = 0
@@ -144,7 +146,7 @@ class Comer:
         if form := page.form("notice"):
             return await self.press(form, attention(page, form))
         if form := page.form("page"):
-            answers = {"why": self.said, "name": self.name}
+            answers = {"why": self.said, "name": self.name} | self.answers
             return await self.press(form, reply(page, form, answers, draw, more=self.more))
         if forms := page.forms_for("answer"):
             fields = guess(page, forms[0], self.refused, draw)

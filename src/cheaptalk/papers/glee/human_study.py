@@ -204,6 +204,7 @@ def protocol() -> dict[str, Any]:
             {"debrief": {"text": DEBRIEF, "once": False}},
         ],
         "pay": {"base": round(6 / 60 * MINUTES, 2), "bonus": bonuses()},
+        "codes": {"failed_attention": ""},  # who fails a check gets none, and is not paid
     }
 
 

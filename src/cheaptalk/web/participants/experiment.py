@@ -401,7 +401,12 @@ class Experiment:
         if self.protocol.games.same and before and before.visit == who.journey.stop.visit:
             return next((one for one in allowed if one.name == before.answer["treatment"]), None)
         own = Counter(play["treatment"] for play in who.plays.values())
-        return assign(allowed, self.filled, own, self.chance("assignment", who.code, game))
+        found = assign(allowed, self.filled, own, self.chance("assignment", who.code, game))
+        if found is not None:  # counts at once, lest others who come now see a place too many
+            filled, completed, under_way = who.counted
+            self.filled[found.name] += 1
+            who.counted = (*filled, found.name), completed, under_way
+        return found
 
     async def _seat(self, who: Participant, stop: Play) -> None:
         """Bring somebody to a table of their treatment: one that waits for people, or a new one."""
