@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -16,11 +17,11 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markupsafe import Markup
 
 from cheaptalk.rules import game_title
-from cheaptalk.studies.people.items import in_language
+from cheaptalk.studies.people.items import Words, in_language
 from cheaptalk.studies.people.path import End, GoOn, Page
 from cheaptalk.studies.people.pay import Due, dues, earned
 from cheaptalk.studies.people.protocol import cents
-from cheaptalk.studies.people.steps import Instructions
+from cheaptalk.studies.people.steps import Comprehension, Instructions, Step
 from cheaptalk.web.participants.people import Participant, Refused
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.posted import asker, posted_form
@@ -152,10 +153,12 @@ class ParticipantPages(RoomPages):
             await self.house.keep(who.guest)
             return self.to_page_of(request, who.guest, token)
         await self.experiment.come_back(who)
+        drawn = self.protocol.pay.one_game  # one game is paid: which, nobody knows before the end
         values: dict[str, Any] = {
             "token": token, "guest": who.guest, "who": who, "number": who.guest.bell.number,
-            "number_of_page": len(who.journey.responses), "wrong": (),
-            "earned": earned(who.journey), "place": self._place(who),
+            "number_of_page": len(who.journey.responses), "wrong": (), "kept": {},
+            "earned": 0 if drawn or who.ending else earned(who.journey), "drawn": drawn,
+            "place": self._place(who),
         }  # fmt: skip
         room = who.guest.room
         if room is not None and room.stage is not Stage.WAITING:
@@ -175,9 +178,15 @@ class ParticipantPages(RoomPages):
         match who.journey.stop:
             case Page():
                 page = self.experiment.page_of(who)
-                more: dict[str, Any] = {"page": page, "wrong": page.wrong}
+                more: dict[str, Any] = {"page": page, "wrong": page.wrong, "of": 1, "read": ()}
                 if isinstance(page.step, Instructions):
                     more["paragraphs"] = list(self._instructions(request, who, page, page.step))
+                    more["of"] = len(page.step.pages) + page.step.game
+                elif isinstance(page.step, Comprehension):
+                    more["read"] = list(self._read(page.step))
+                if page.attempt:
+                    before = who.journey.responses[-1].answer
+                    more["kept"] = {one: str(before[one]) for one in {*before} - {*page.wrong}}
                 return "step.html.jinja", more
             case GoOn(visit=visit, game=game):
                 played = sum(one.visit == visit for one in who.journey.games)
@@ -220,6 +229,12 @@ class ParticipantPages(RoomPages):
             )
             found.insert(len(found) - 1, hint % {"word": step.code_word})
         yield from found
+
+    def _read(self, step: Step) -> Iterator[Words]:
+        """The pages of instructions that come before a step."""
+        for one in takewhile(lambda other: other is not step, self.protocol.steps):
+            if isinstance(one, Instructions):
+                yield from one.pages
 
     def _explained(self, who: Participant, language: Language) -> Iterator[str]:
         """The game that somebody comes to, in its own words."""

@@ -118,8 +118,8 @@ class RoomPages:
         chosen = request.query_params.get("lang")
         language = self.language(request)
         root = root_of(request)
-        values |= {
-            "title": self.title, "me": me, "root": root,
+        values = {"title": self.title} | values | {
+            "me": me, "root": root,
             "here": request.url.path if request.method == "GET" else f"{root}/",
             "query": f"?me={me}" if me else f"?lang={language.code}" if chosen else "",
         }  # fmt: skip
