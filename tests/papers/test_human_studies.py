@@ -45,15 +45,18 @@ class Person(Comer):
     """Somebody who comes to a preset's study, and plays as one of the games' strategies does.
 
     Attributes:
-        visited: the headings of the steps that they answered, in order.
+        visited: the steps that they answered, in order.
+        seen: the words of the pages on which they did something.
     """
 
     def __init__(self, there: Open, name: str, /, **answers: str) -> None:
         super().__init__(there, name)
         self.answers = {"name": "Zerlina"} | answers
         self.visited: list[str] = []
+        self.seen: list[str] = []
 
     async def step(self) -> Page:
+        self.seen.append(self.page.words)
         if self.page.form("page"):
             self.visited.append(self.who.journey.stop.name)
         forms = self.page.forms_for("answer")
@@ -344,6 +347,8 @@ def test_three_people_trade_chips_twice_with_as_many_colours_and_one_game_is_pai
             await one.come()
         await asyncio.gather(*(one.finish() for one in three))
         for one in three:
+            assert not any("Earned so far" in words for words in one.seen)
+            assert not any(re.search(r"That is worth \S+ to you\.", words) for words in one.seen)
             assert (one.page.ending, one.page.code) == ("complete", "CHIPS-DONE")
             back = "https://app.prolific.com/submissions/complete?cc=CHIPS-DONE"
             assert back in one.page.links
@@ -375,6 +380,7 @@ def test_three_people_trade_chips_twice_with_as_many_colours_and_one_game_is_pai
         assert len(own) <= 1
         assert own.items() <= gained.items()
         assert own or 0 in gained.values()
+        assert bool(own) != ("drawn to be paid has earned you nothing" in one.page.words)
     assert {"strategy", "background", "context", "experience"} <= {*said.columns}
     assert {row["scale"] for row in survey.rows} == {
         "Competitive", "Certainty", "Satisfaction", "Exertion",
@@ -387,13 +393,14 @@ def test_who_does_not_understand_chip_trading_is_told_why_once_and_then_let_go(
     async def go(there: Open) -> tuple[Page, Page]:
         ada = Person(there, "a", **UNDERSTOOD | {"green": "no"})
         await ada.come()
-        await ada.until(lambda page: "not right" in page.words or "Not all" in page.words)
-        told = ada.page
+        told = await ada.until(lambda page: "Not all" in page.words)
+        text = (await there.client.get(ada.path)).text
+        assert [text.count(f'value="{one}" checked') for one in ("10", "yes", "no")] == [1, 0, 1]
         await ada.finish()
         return told, ada.page
 
     told, last = done(tmp_path, chips(), go)
-    assert "A green chip is worth $0.50 to everybody." in told.words
+    assert told.words.count("A green chip is worth $0.50 to everybody.") == 2  # read again, and why
     assert "Everybody begins with ten of each colour" not in told.words
     assert (last.ending, last.code) == ("screened_out", "CHIPS-CHECK")
     assert owed(tmp_path) == {}

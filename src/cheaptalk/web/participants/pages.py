@@ -164,7 +164,8 @@ class ParticipantPages(RoomPages):
         if room is not None and room.stage is not Stage.WAITING:
             view = table_view(self.house, room, who.guest, self.language(request))
             games = who.journey.games
-            worth = games[-1].answer["cents"] if games and room.over else None
+            settled = games and room.over and not self.experiment.is_at(who, room)
+            worth = games[-1].answer["cents"] if settled else None
             return self.render(
                 request, "at_table.html.jinja", room=room, view=view, worth=worth, **values
             )
@@ -264,6 +265,9 @@ class ParticipantPages(RoomPages):
         return {
             "ending": stop.ending, "dues": [{"label": due.key, "cents": due.cents} for due in now],
             "owed": sum(due.cents for due in now), "completion_code": code,
+            "none_drawn": self.protocol.pay.one_game and stop.ending == "complete" and not any(
+                due.key.startswith("game/") for due in now
+            ),
             "back_to": self.protocol.recruitment.sent_to(code, known_by),
             "again": self.experiment.may_come_again(who),
         }  # fmt: skip
