@@ -168,6 +168,7 @@ def test_a_visit_to_glee_is_one_game_between_two_checks(tmp_path: Path, family: 
         await ada.finish()
         assert ada.page.ending == "complete"
         assert ada.page.code
+        assert all("A game with a partner" in words for words in (ada.seen[0], ada.page.words))
         return ada
 
     ada = done(tmp_path, glee(family), go)
