@@ -131,7 +131,7 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     return go
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lets people click as fast as they can."""
     monkeypatch.setattr(pages, "Limit", lambda *_: Limit(10_000, 10_000))
@@ -265,7 +265,6 @@ def points_paid(objective: float, mine: int, theirs: int) -> int:
     return 10 + {0: 20, 1: 10, -1: 30}[round(objective)] * max(0, score)
 
 
-@pytest.mark.usefixtures("unhurried")
 def test_deal_or_no_deal_is_played_under_all_objectives_and_paid_as_one_goes(
     tmp_path: Path,
 ) -> None:
