@@ -187,7 +187,10 @@ class ParticipantPages(RoomPages):
                     more["read"] = list(self._read(page.step))
                 if page.attempt:
                     before = who.journey.responses[-1].answer
-                    more["kept"] = {one: str(before[one]) for one in {*before} - {*page.wrong}}
+                    known = {*before} - {*page.wrong}
+                    more["kept"] = {
+                        one: str(before[one]) for one in known if before[one] is not None
+                    }
                 return "step.html.jinja", more
             case GoOn(visit=visit, game=game):
                 played = sum(one.visit == visit for one in who.journey.games)
