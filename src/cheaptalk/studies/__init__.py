@@ -17,6 +17,7 @@ from cheaptalk.studies.estimates.estimate import (
     shortfalls,
 )
 from cheaptalk.studies.estimates.experience import Experiences, experiences
+from cheaptalk.studies.people.quizzes import QUIZZES
 from cheaptalk.studies.plans.changes import StudyChanges, changes
 from cheaptalk.studies.plans.matches import Configuration, Dealt, PlannedMatch, PlannedMatches
 from cheaptalk.studies.plans.parts import part
@@ -45,7 +46,8 @@ from cheaptalk.studies.study import (
 from cheaptalk.text import money
 
 __all__ = [
-    "FILES", "INTERRUPTED", "SETTLED", "UNITS", "Amounts", "Batching", "Budget", "CacheUse", "Cap",
+    "FILES", "INTERRUPTED", "QUIZZES", "SETTLED", "UNITS", "Amounts", "Batching", "Budget",
+    "CacheUse", "Cap",
     "Checked", "Configuration", "ControlError", "Dealt", "Estimate", "Experiences", "GameGrid",
     "Halted", "Host", "LaneState", "Plan", "PlannedMatch", "PlannedMatches", "Progress", "Range",
     "RunState", "Sample", "Seated", "Study", "StudyChanges", "StudyError", "Unanswered",

@@ -92,9 +92,10 @@ def _broken_plugins(*, recipes: bool) -> list[Diagnosis]:
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ct.rules.PluginWarning)
-        # These two first: a registry is known once the package that has it is loaded.
+        # These three first: a registry is known once the package that has it is loaded.
         registries: set[ct.rules.Registry[Any]] = {
-            ct.judges.RUBRICS, ct.records.imports.IMPORTERS, *ct.rules.Registry.known
+            ct.judges.RUBRICS, ct.records.imports.IMPORTERS, ct.studies.QUIZZES,
+            *ct.rules.Registry.known,
         }  # fmt: skip
         if recipes:
             registries.add(ct.reports.RECIPES)
