@@ -19,7 +19,7 @@ import cheaptalk as ct
 from bench.rooms import BETWEEN_KILLS, KILLS, PEOPLE, THINK, Server, serving
 from bench.rows import Row
 from cheaptalk.records import examine
-from cheaptalk.records.payouts import pay_out, payouts_of
+from cheaptalk.records.people.payouts import pay_out, payouts_of
 from cheaptalk.records.store import schema
 from cheaptalk.web.bots.bots import Crowd, Sent, Tally
 

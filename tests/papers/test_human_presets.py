@@ -14,8 +14,7 @@ from cheaptalk.rules import Chance, Event
 from cheaptalk.rules.registry import game_box
 from cheaptalk.studies import plan
 from cheaptalk.studies.people.protocol import Pay, Protocol
-from cheaptalk.studies.people.quizzes import MakeQuiz
-from cheaptalk.studies.people.steps import Comprehension, Instructions, Quiz, Survey
+from cheaptalk.studies.people.steps import Comprehension, Instructions, MakeQuiz, Quiz, Survey
 
 
 def protocol_of(name: str) -> Protocol:

@@ -10,7 +10,7 @@ from scipy import stats
 from cheaptalk.frames.people import plays
 from cheaptalk.frames.reader import varying
 from cheaptalk.records import Store
-from cheaptalk.records.store.people import settings_played
+from cheaptalk.records.people.queries import settings_played
 from cheaptalk.studies.lookup import reads_study
 from cheaptalk.text import readable
 

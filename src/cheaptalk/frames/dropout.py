@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from cheaptalk.records import Store
-from cheaptalk.records.store.people import (
+from cheaptalk.records.people.queries import (
     CHECKS,
     CODE_WORD,
     COMPREHENSION,

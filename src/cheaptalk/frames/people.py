@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.records import Store
-from cheaptalk.records.store.people import (
+from cheaptalk.records.people.queries import (
     SURVEY,
     AnsweredItem,
     Response,

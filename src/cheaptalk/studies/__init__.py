@@ -17,7 +17,7 @@ from cheaptalk.studies.estimates.estimate import (
     shortfalls,
 )
 from cheaptalk.studies.estimates.experience import Experiences, experiences
-from cheaptalk.studies.people.quizzes import QUIZZES
+from cheaptalk.studies.people.steps import QUIZZES
 from cheaptalk.studies.plans.changes import StudyChanges, changes
 from cheaptalk.studies.plans.matches import Configuration, Dealt, PlannedMatch, PlannedMatches
 from cheaptalk.studies.plans.parts import part

@@ -1,6 +1,5 @@
 from .bots.bots import Crowd, Tally
-from .console.laboratory_console import make_laboratory
-from .console.server import set_up_code
+from .console.server import make_laboratory, set_up_code
 from .laboratory.database import LaboratoryDatabase
 from .laboratory.laboratory import Laboratory
 from .participants.server import identities_beside, make_experiment, open_experiment

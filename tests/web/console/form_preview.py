@@ -8,16 +8,16 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 from markupsafe import Markup
 
 from cheaptalk.studies.presets import study_of
-from cheaptalk.web.console.filled_form import fields_from
-from cheaptalk.web.console.study_fields import StudyFields
-from cheaptalk.web.console.study_form_page import (
+from cheaptalk.web.console.designs.filled_form import fields_from
+from cheaptalk.web.console.designs.study_fields import StudyFields
+from cheaptalk.web.console.designs.study_form_page import (
     SCRIPT,
     STYLE,
     Addresses,
     FormPage,
     look_at,
 )
-from cheaptalk.web.console.study_outlook import CostDesk, not_estimated
+from cheaptalk.web.console.designs.study_outlook import CostDesk, not_estimated
 from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
 
 TO = Addresses("/form", "/form/counts", "/form/cost")

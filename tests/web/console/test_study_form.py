@@ -20,9 +20,9 @@ from cheaptalk.studies.estimates.amounts import Range, dollars_shown
 from cheaptalk.studies.plans.plan import plan
 from cheaptalk.studies.presets import preset_names, study_of
 from cheaptalk.studies.study import GameGrid, Study
-from cheaptalk.web.console.filled_form import NotExpressible, fields_from
-from cheaptalk.web.console.parameter_fields import parameter_fields
-from cheaptalk.web.console.study_fields import (
+from cheaptalk.web.console.designs.filled_form import NotExpressible, fields_from
+from cheaptalk.web.console.designs.parameter_fields import parameter_fields
+from cheaptalk.web.console.designs.study_fields import (
     GAME_TEXTS,
     PLAYER_TEXTS,
     TEXTS,
@@ -30,9 +30,9 @@ from cheaptalk.web.console.study_fields import (
     PlayerFields,
     StudyFields,
 )
-from cheaptalk.web.console.study_form import Unfit, plan_from, study_from
-from cheaptalk.web.console.study_form_page import FormPage, look_at
-from cheaptalk.web.console.study_outlook import CostDesk
+from cheaptalk.web.console.designs.study_form import Unfit, plan_from, study_from
+from cheaptalk.web.console.designs.study_form_page import FormPage, look_at
+from cheaptalk.web.console.designs.study_outlook import CostDesk
 from tests.conftest import Command
 from tests.toys import Guessing
 from tests.web.console.form_preview import TO, make_form_preview

@@ -9,7 +9,7 @@ import uvicorn
 
 from cheaptalk.loopback import listening
 from cheaptalk.records import Store
-from cheaptalk.records.payouts import balance_of
+from cheaptalk.records.people.payouts import balance_of
 from cheaptalk.rules import Chance
 from cheaptalk.studies import parse_study
 from cheaptalk.web import Crowd, Tally, make_experiment, open_experiment

@@ -15,7 +15,7 @@ from cheaptalk.records.ledger.ledger import Ledger
 from cheaptalk.rules import Game
 from cheaptalk.rules.chance import Stream
 from cheaptalk.studies.people.items import Item
-from cheaptalk.studies.people.quizzes import QUIZZES
+from cheaptalk.studies.people.steps import QUIZZES
 from cheaptalk.studies.study import Study
 from cheaptalk.web.participants.supervisor import GONE, MISSED
 from cheaptalk.web.rooms.rooms import Stage

@@ -15,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 
 from cheaptalk.records import Store, examine
-from cheaptalk.records.identities import Identities
+from cheaptalk.records.people.identities import Identities
 from cheaptalk.records.store import schema
 from tests.web.participants.comers import PEOPLE, Comer, Open, opened, people_study
 

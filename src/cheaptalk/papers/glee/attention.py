@@ -9,7 +9,7 @@ from cheaptalk.frames.people import plays, responses
 from cheaptalk.papers.glee.families import FAMILIES as GAMES
 from cheaptalk.papers.glee.paper_tables import PAPER
 from cheaptalk.papers.printed import as_printed
-from cheaptalk.records.store.people import CODE_WORD, QUIZ, step_kind
+from cheaptalk.records.people.queries import CODE_WORD, QUIZ, step_kind
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, Lacking, Shown
 from cheaptalk.reports.recipes.tables import Header, ReportTable, finite

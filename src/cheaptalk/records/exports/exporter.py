@@ -42,9 +42,9 @@ from cheaptalk.records.exports.sheets import (
 from cheaptalk.records.exports.tables import answer_columns, match_columns
 from cheaptalk.records.judgements import judges_of, read_judgements
 from cheaptalk.records.ledger.spending import Buyers
+from cheaptalk.records.people.queries import has_people
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store.parts import Part, of_part, over_parts
-from cheaptalk.records.store.people import has_people
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, games, unknown

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
 from cheaptalk.records.exports.rows import moment
-from cheaptalk.records.store.people import (
+from cheaptalk.records.people.queries import (
     AnsweredItem,
     Participant,
     Payment,

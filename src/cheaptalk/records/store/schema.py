@@ -158,6 +158,13 @@ rooms: Table = Table(
     Column("changed", Moment, nullable=False, comment="seconds since 1970"),
 )
 
+
+def _of_participant() -> Column[int]:
+    """The participant of a row, which is told apart by a number and goes with them."""
+    key = ForeignKey("participants.id", ondelete="CASCADE")
+    return Column("participant_id", Integer, key, primary_key=True)
+
+
 participants: Table = Table(
     "participants",
     metadata,
@@ -178,12 +185,7 @@ participants: Table = Table(
 responses: Table = Table(
     "responses",
     metadata,
-    Column(
-        "participant_id",
-        Integer,
-        ForeignKey("participants.id", ondelete="CASCADE"),
-        primary_key=True,
-    ),
+    _of_participant(),
     Column("number", Whole, primary_key=True, comment="counts what they answered, from 0"),
     Column("step", Words, nullable=False, comment="of the path"),
     Column("visit", Whole, nullable=False),
@@ -198,12 +200,7 @@ responses: Table = Table(
 plays: Table = Table(
     "plays",
     metadata,
-    Column(
-        "participant_id",
-        Integer,
-        ForeignKey("participants.id", ondelete="CASCADE"),
-        primary_key=True,
-    ),
+    _of_participant(),
     Column("number", Whole, primary_key=True, comment="counts a participant's games, from 1"),
     Column("treatment", Words, nullable=False, comment="the table that they were assigned to"),
     Column("game", Words, nullable=False),

@@ -6,7 +6,7 @@ import polars as pl
 
 from cheaptalk.frames import assignment, dropout
 from cheaptalk.frames import people as frames
-from cheaptalk.records.store.people import has_people
+from cheaptalk.records.people.queries import has_people
 from cheaptalk.reports.charts.chart import Axis, Chart
 from cheaptalk.reports.charts.kinds import bars, histogram
 from cheaptalk.reports.recipes.evidence import Evidence

@@ -1,12 +1,14 @@
 """Steps: the pages that people come to on the path through a study."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
-from cheaptalk.rules import Value, suggest
+from cheaptalk.rules import Event, Game, Value, suggest
+from cheaptalk.rules.chance import Stream
 from cheaptalk.rules.errors import shown
+from cheaptalk.rules.registry import Registry, is_function
 from cheaptalk.studies.people.items import Item, Words, distinct
 
 Failing: TypeAlias = Literal["screened_out", "failed_attention", "go_on"]
@@ -134,6 +136,13 @@ class Quiz(Step):
     otherwise: Failing = "failed_attention"
     erase: bool = False
     once: bool = False
+
+
+MakeQuiz: TypeAlias = Callable[[Game, str, Sequence[Event], Stream], Item]
+"""Makes the question for who sat in a place, of what they were told, its choices in an order drawn
+by luck."""
+QUIZZES: Registry[MakeQuiz] = Registry("quiz", "cheaptalk.quizzes", is_function)
+"""Makers of quizzes, by the game that they are about."""
 
 
 class Survey(Step):

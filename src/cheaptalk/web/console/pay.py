@@ -5,7 +5,7 @@ import asyncio
 from fastapi import HTTPException
 from fastapi.responses import PlainTextResponse, Response
 
-from cheaptalk.records.payouts import (
+from cheaptalk.records.people.payouts import (
     FORMS,
     balance_of,
     dollars_text,

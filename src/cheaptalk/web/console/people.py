@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 from fastapi import HTTPException, Query
 from fastapi.responses import Response
 
-from cheaptalk.records.payouts import dollars_text
+from cheaptalk.records.people.payouts import dollars_text
 from cheaptalk.studies.people.pay import dues
 from cheaptalk.studies.people.steps import Attention
 from cheaptalk.web.console.reception import STUDY, Reception, Visiting

@@ -25,7 +25,7 @@ from cheaptalk.web.rooms.pages import STYLE as ROOMS_STYLE
 Answer = TypeVar("Answer", bound=Response)
 
 HERE = Path(__file__).parent
-OWN_STYLES = (HERE / "console.css", HERE / "static" / "study_form.css")
+OWN_STYLES = (HERE / "console.css", HERE / "designs" / "static" / "study_form.css")
 STYLE = ROOMS_STYLE + Markup("".join(one.read_text(encoding="utf-8") for one in OWN_STYLES))  # noqa: S704 - our own files
 COOKIE = "cheaptalk-console"
 LONGEST = 3_000_000

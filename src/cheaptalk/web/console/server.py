@@ -11,14 +11,19 @@ from sqlalchemy.exc import OperationalError
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.console.accounts import Accounts, new_code
-from cheaptalk.web.console.designing import Designing
+from cheaptalk.web.console.designs.designing import Designing
 from cheaptalk.web.console.entrance import add_entrance
+from cheaptalk.web.console.pay import PayDesk
+from cheaptalk.web.console.people import People
 from cheaptalk.web.console.reception import STYLE, LoggedOut, MustChange, Reception, Visit
 from cheaptalk.web.console.refusals import sentence, status_of
 from cheaptalk.web.console.studies import Remove, Studies, nothing_else
 from cheaptalk.web.console.team import add_team
+from cheaptalk.web.console.work import Work
 from cheaptalk.web.headers import Headed, page_headers
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
+from cheaptalk.web.laboratory.laboratory import Laboratory
+from cheaptalk.web.laboratory.site import make_site
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 
 CODE_LETTERS = 12
@@ -69,6 +74,21 @@ def make_console(
     for turned in (LoggedOut, MustChange):
         app.add_exception_handler(turned, reception.turned_away)
     return app
+
+
+def make_laboratory(laboratory: Laboratory, code: str = "", title: str = "cheaptalk") -> FastAPI:
+    """All pages of a laboratory: its researchers' and its participants'.
+
+    Args:
+        code: for setting it up, which whoever does must know.
+        title: what stands over the researchers' pages.
+    """
+    console = make_console(
+        laboratory.database, laboratory.address, code, title,
+        [People(laboratory).add, PayDesk(laboratory).add, Work(laboratory).add],
+        remove=laboratory.remove,
+    )  # fmt: skip
+    return make_site(laboratory, console)
 
 
 def _refused(reception: Reception, request: Request, error: Exception) -> Response:

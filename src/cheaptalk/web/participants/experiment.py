@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from cheaptalk.records import MatchRecord, Status, StoreError
-from cheaptalk.records import participants as kept
 from cheaptalk.records.forfeits import invalid
-from cheaptalk.records.identities import Identities
-from cheaptalk.records.participants import KeptParticipant, Progress
+from cheaptalk.records.people import participants as kept
+from cheaptalk.records.people.identities import Identities
+from cheaptalk.records.people.participants import KeptParticipant, Progress
 from cheaptalk.rules import Chance, CheaptalkError
 from cheaptalk.studies.people.assignment import Treatment, assign
 from cheaptalk.studies.people.path import (
@@ -32,8 +32,7 @@ from cheaptalk.studies.people.path import (
 )
 from cheaptalk.studies.people.pay import dues, game_cents
 from cheaptalk.studies.people.protocol import Protocol
-from cheaptalk.studies.people.quizzes import QUIZZES
-from cheaptalk.studies.people.steps import FirstName, Quiz
+from cheaptalk.studies.people.steps import QUIZZES, FirstName, Quiz
 from cheaptalk.studies.study import Study, StudyError
 from cheaptalk.web.participants.people import Notice, Participant, Refused
 from cheaptalk.web.rooms.house import House

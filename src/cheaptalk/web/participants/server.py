@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from cheaptalk.calls.desk import Models
 from cheaptalk.records import Store
-from cheaptalk.records.identities import Identities
+from cheaptalk.records.people.identities import Identities
 from cheaptalk.studies.study import Study
 from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.pages import PAGE_STYLE, ParticipantPages

@@ -9,9 +9,9 @@ import logging
 import time
 
 from cheaptalk.records import StoreError
-from cheaptalk.records import participants as kept
-from cheaptalk.records.erasure import erase
-from cheaptalk.records.participants import Progress
+from cheaptalk.records.people import participants as kept
+from cheaptalk.records.people.erasure import erase
+from cheaptalk.records.people.participants import Progress
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.items import in_language, same_words
 from cheaptalk.studies.people.path import ENDED, Play

@@ -12,8 +12,8 @@ from cheaptalk.calls.desk import Models
 from cheaptalk.models import Reply
 from cheaptalk.players import PersonCall
 from cheaptalk.records import Ended, NoStore, Store, StoreError
+from cheaptalk.records.people.rooms import keep_room, kept_rooms
 from cheaptalk.records.record import SETTLED
-from cheaptalk.records.rooms import keep_room, kept_rooms
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies import Plan, check, plan
 from cheaptalk.studies.runs.host import Host, open_host

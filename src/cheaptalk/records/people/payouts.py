@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 
 import sqlalchemy as sa
 
-from cheaptalk.records.identities import Identity
 from cheaptalk.records.ledger.ledger import number_of
+from cheaptalk.records.people.identities import Identity
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.reader import StoreReader
 

@@ -27,11 +27,11 @@ from cheaptalk.studies.plans.plan import Plan, plan
 from cheaptalk.studies.presets import preset_names, study_of
 from cheaptalk.studies.study import Study
 from cheaptalk.text import capital, plain
-from cheaptalk.web.console.filled_form import NotExpressible, fields_from
-from cheaptalk.web.console.parameter_fields import ParameterField, parameter_fields
-from cheaptalk.web.console.study_fields import GameFields, StudyFields
-from cheaptalk.web.console.study_form import Unfit, plan_from
-from cheaptalk.web.console.study_outlook import Size, budget_doubts, not_estimated, size_of
+from cheaptalk.web.console.designs.filled_form import NotExpressible, fields_from
+from cheaptalk.web.console.designs.parameter_fields import ParameterField, parameter_fields
+from cheaptalk.web.console.designs.study_fields import GameFields, StudyFields
+from cheaptalk.web.console.designs.study_form import Unfit, plan_from
+from cheaptalk.web.console.designs.study_outlook import Size, budget_doubts, not_estimated, size_of
 
 HERE = Path(__file__).parent
 NOTHING = Markup()

@@ -29,12 +29,12 @@ from cheaptalk.studies.study import (
     read_name,
     read_pairing,
 )
-from cheaptalk.web.console.parameter_fields import (
+from cheaptalk.web.console.designs.parameter_fields import (
     line_values,
     listed_values,
     parameter_fields,
 )
-from cheaptalk.web.console.study_fields import GameFields, PlayerFields, StudyFields
+from cheaptalk.web.console.designs.study_fields import GameFields, PlayerFields, StudyFields
 from cheaptalk.yaml_files import parse_yaml
 
 T = TypeVar("T")

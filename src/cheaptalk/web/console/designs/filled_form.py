@@ -8,9 +8,9 @@ from cheaptalk.players import ModelSeat, RosterEntry
 from cheaptalk.players.seats import SEATS
 from cheaptalk.rules import CheaptalkError, game_box
 from cheaptalk.studies.study import GameGrid, Pairing, Sample, Study
-from cheaptalk.web.console.parameter_fields import parameter_fields
-from cheaptalk.web.console.study_fields import GameFields, PlayerFields, StudyFields
-from cheaptalk.web.console.study_form import Unfit, first_of, people_seatings, study_from
+from cheaptalk.web.console.designs.parameter_fields import parameter_fields
+from cheaptalk.web.console.designs.study_fields import GameFields, PlayerFields, StudyFields
+from cheaptalk.web.console.designs.study_form import Unfit, first_of, people_seatings, study_from
 from cheaptalk.yaml_files import as_block, as_yaml
 
 

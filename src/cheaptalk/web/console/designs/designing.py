@@ -8,13 +8,13 @@ from markupsafe import Markup
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.presets import preset_text, study_of
-from cheaptalk.web.console.filled_form import NotExpressible, fields_from
+from cheaptalk.web.console.designs.filled_form import NotExpressible, fields_from
+from cheaptalk.web.console.designs.study_fields import StudyFields
+from cheaptalk.web.console.designs.study_form_page import SCRIPT, Addresses, FormPage, Look, look_at
+from cheaptalk.web.console.designs.study_outlook import CostDesk, not_estimated
 from cheaptalk.web.console.reception import Reception, Visit, Visiting
 from cheaptalk.web.console.refusals import sentence, status_of
 from cheaptalk.web.console.studies import reading
-from cheaptalk.web.console.study_fields import StudyFields
-from cheaptalk.web.console.study_form_page import SCRIPT, Addresses, FormPage, Look, look_at
-from cheaptalk.web.console.study_outlook import CostDesk, not_estimated
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.drafts import BadName, Draft, Taken
 from cheaptalk.web.laboratory.staff import Role
