@@ -1,6 +1,7 @@
 """A laboratory as its people meet it: a researcher in the console, participants at their pages."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,6 +10,7 @@ import httpx2
 import pytest
 import yaml
 
+from cheaptalk.records.people.payouts import balance_of, pay_out
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web import Laboratory, LaboratoryDatabase, make_laboratory
 from cheaptalk.web.bots.pages import Page
@@ -209,5 +211,64 @@ def test_no_page_and_no_form_of_the_laboratory_fails(tmp_path: Path) -> None:
             for value in STRANGE:
                 sent = await there.post(deed, "/account", **dict.fromkeys(fields, value))
                 assert sent.status_code < 500 or sent.status_code == 503, (deed, value, sent.text)
+
+    at_site(tmp_path, work)
+
+
+def test_transcripts_are_read_in_the_console_and_ids_come_where_they_are_asked_for(
+    tmp_path: Path,
+) -> None:
+    async def work(there: Site) -> None:
+        await there.laboratory.launch(STUDY.name, TEXT)
+        there.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
+        await there.log_in(Role.OWNER)
+        ann = await there.participant("=id-of-ann")
+        match = next(iter(ann.who.plays.values()))["match_id"]
+        seen = await there.get(f"/studies/people/transcripts/matches/{match}")
+        assert seen.status_code == 200
+        assert "words of =id-of-ann" in seen.text
+        inside = [one for one in Page(seen.text).links if one.startswith("/")]
+        assert inside
+        assert all(one.startswith("/console/studies/people/transcripts/") for one in inside)
+        stranger = httpx2.AsyncClient(transport=there.client._transport, base_url="http://test")
+        turned = await stranger.get(f"/console/studies/people/transcripts/matches/{match}")
+        assert turned.status_code == 303
+        ids = (await there.post("/studies/people/identities")).text
+        assert ids.splitlines() == ["participant,source,id", f"{ann.code},prolific,'=id-of-ann"]
+
+    at_site(tmp_path, work)
+
+
+def test_data_that_need_be_kept_no_longer_are_deleted_once_all_is_paid(tmp_path: Path) -> None:
+    async def work(there: Site) -> None:
+        text = TEXT.replace("people:\n  recruitment", "people:\n  keep_days: 30\n  recruitment")
+        await there.laboratory.launch(STUDY.name, text)
+        supervisor = there.laboratory.supervisor("people")
+        await there.participant("ann")
+        later = time.time() + 31 * 86_400
+        await supervisor.mind(later)
+        await supervisor.recruit("closed")
+        await supervisor.mind(later)
+        assert len(supervisor.experiment.people) == 1, "somebody who is owed something stays"
+        await supervisor.experiment.write(pay_out(1, "csv", "owner"))
+        await supervisor.mind(time.time())
+        assert len(supervisor.experiment.people) == 1
+        await supervisor.mind(later)
+        assert supervisor.experiment.people == {}
+        assert balance_of(supervisor.experiment.house.store, 1).paid > 0
+
+    at_site(tmp_path, work)
+
+
+def test_a_form_that_is_sent_twice_lets_in_one_person(tmp_path: Path) -> None:
+    async def work(there: Site) -> None:
+        text = TEXT.replace("source: prolific", "source: open")
+        await there.laboratory.launch(STUDY.name, text)
+        page = Page((await there.client.get("/s/people/")).text)
+        fields = {one.name: one.value for one in page.forms[0].blanks}
+        for _ in range(2):
+            there.client.cookies.clear()
+            assert (await there.client.post(page.forms[0].action, data=fields)).status_code == 303
+        assert len(there.laboratory.supervisor("people").experiment.people) == 1
 
     at_site(tmp_path, work)

@@ -6,11 +6,12 @@ to delete this file is to make all records anonymous.
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from cheaptalk.records.exports.sheets import bare_csv
 from cheaptalk.records.store.backend import StoreError
 
 TABLE = """
@@ -35,6 +36,13 @@ class Identity(NamedTuple):
     known_by: str
     code: str
     more: str
+
+
+def identities_file(identities: Iterable[Identity]) -> str:
+    """Identities as a table: participants by their codes, and the ids by which they came."""
+    ordered = sorted(identities, key=lambda one: one.code)
+    rows = [(one.code, one.source, one.known_by) for one in ordered]
+    return bare_csv([("participant", "source", "id"), *rows])
 
 
 class Identities:

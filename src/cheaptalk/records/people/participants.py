@@ -141,14 +141,13 @@ def recruit(study_id: int, state: str, keep_until: float | None = None) -> Write
     """What notes that a study is ``open``, ``paused`` or ``closed`` to new people.
 
     Args:
-        keep_until: when people's data are to be deleted, in seconds since 1970; None keeps what
-            was said before.
+        keep_until: when people's data are to be deleted, in seconds since 1970; None for never.
     """
 
     def work(connection: sa.Connection) -> None:
-        row = {"study_id": study_id, "state": state, "changed": time.time()}
-        if keep_until is not None:
-            row["keep_until"] = keep_until
+        row = {
+            "study_id": study_id, "state": state, "keep_until": keep_until, "changed": time.time()
+        }  # fmt: skip
         new = insert(recruitments).values(row)
         set_ = {name: new.excluded[name] for name in row if name != "study_id"}
         connection.execute(new.on_conflict_do_update(index_elements=["study_id"], set_=set_))

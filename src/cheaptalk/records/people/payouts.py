@@ -3,15 +3,14 @@
 A payment belongs to at most one payout. To ask again for a payout is to read it, not to pay again.
 """
 
-import csv
 import time
-from collections.abc import Callable, Iterable, Mapping
-from io import StringIO
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 import sqlalchemy as sa
 
+from cheaptalk.records.exports.sheets import bare_csv
 from cheaptalk.records.ledger.ledger import number_of
 from cheaptalk.records.people.identities import Identity
 from cheaptalk.records.store import schema
@@ -148,24 +147,27 @@ def payout_file(
     Args:
         ids: identities by code; who has none is known by the code.
     """
-    out = StringIO()
-    write = csv.writer(out, lineterminator="\n").writerow
+    return bare_csv(_rows(form, study, payout, lines, ids))
+
+
+def _rows(
+    form: str, study: str, payout: int, lines: Iterable[PayoutLine], ids: Mapping[str, Identity]
+) -> Iterator[Sequence[str]]:
     if form == "mturk":
-        write(("WorkerId", "AssignmentId", "BonusAmount", "Reason", "UniqueRequestToken"))
+        yield "WorkerId", "AssignmentId", "BonusAmount", "Reason", "UniqueRequestToken"
     elif form == "csv":
-        write(("participant", "id", "base", "bonus", "total"))
+        yield "participant", "id", "base", "bonus", "total"
     for one in lines:
         known = ids.get(one.code)
         known_by, bonus = known.known_by if known else one.code, dollars_text(one.bonus)
         if form == "csv":
             total = dollars_text(one.base + one.bonus)
-            write((one.code, known_by if known else "", dollars_text(one.base), bonus, total))
+            yield one.code, known_by if known else "", dollars_text(one.base), bonus, total
         elif not one.bonus:
             continue
         elif form == "prolific":
-            write((known_by, bonus))
+            yield known_by, bonus
         else:
             asked = dict(parse_qsl(known.more)) if known else {}
             token = f"{study}-{payout}-{one.code}"[-64:]
-            write((known_by, asked.get("assignmentId", ""), bonus, f"Bonus of {study}", token))
-    return out.getvalue()
+            yield known_by, asked.get("assignmentId", ""), bonus, f"Bonus of {study}", token

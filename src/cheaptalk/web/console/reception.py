@@ -38,7 +38,7 @@ OWN = re.compile(r"(/[\w.-]+)*/?", re.ASCII)
 """Addresses of the console's own pages, as they stand after its beginning."""
 ONE_TIME = (("GET", "/account"), ("POST", "/account/password"), ("POST", "/log-out"))
 """Where somebody may go whose password must be changed."""
-TABS = ("overview", "design", "participants", "matches", "pay", "analyse", "data", "log")
+TABS = ("overview", "design", "participants", "matches", "transcripts", "pay", "data", "log")
 """Of a study, in order; those that no page is registered for are not shown."""
 STUDY = "/studies/{name}"
 """How the addresses of a study's pages begin."""

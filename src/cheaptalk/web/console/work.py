@@ -1,15 +1,39 @@
 """A study at work: launching it, its matches as they are played, and what is made of them."""
 
-from fastapi import HTTPException
-from fastapi.responses import FileResponse, Response
+import asyncio
 
+from fastapi import HTTPException
+from fastapi.responses import FileResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from cheaptalk.records import Store
+from cheaptalk.records.people.identities import identities_file
 from cheaptalk.web.console.reception import STUDY, Reception, Visiting
 from cheaptalk.web.console.studies import reading
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.web.viewer.viewer import make_viewer
 
 RUNS = ("start", "pause", "resume", "stop")
 MAKES = ("report", "effects", "export", "comparison")
+
+
+class Reading(Response):
+    """An answer that another application gives, which is mounted at a page of the console.
+
+    Args:
+        app: that answers.
+        root: what stands before its paths.
+        store: that it reads, which is closed then.
+    """
+
+    def __init__(self, app: ASGIApp, root: str, store: Store) -> None:
+        super().__init__()
+        self.app, self.root, self.store = app, root, store
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self.store:
+            await self.app({**scope, "root_path": self.root}, receive, send)
 
 
 class Work:
@@ -25,9 +49,12 @@ class Work:
         reception.page_at(f"{STUDY}/matches", self.matches, Role.VIEWER)
         reception.deed_at(f"{STUDY}/run", self.run, Role.RESEARCHER)
         reception.deed_at(f"{STUDY}/budget", self.budget, Role.RESEARCHER)
+        reception.page_at(f"{STUDY}/transcripts", self.begin_reading, Role.VIEWER)
+        reception.page_at(f"{STUDY}/transcripts/{{rest:path}}", self.transcripts, Role.VIEWER)
         reception.page_at(f"{STUDY}/data", self.data, Role.VIEWER)
         reception.deed_at(f"{STUDY}/data", self.make, Role.RESEARCHER)
         reception.page_at(f"{STUDY}/data/{{file}}", self.output, Role.VIEWER)
+        reception.deed_at(f"{STUDY}/identities", self.identities, Role.RESEARCHER)
 
     async def launch(self, visit: Visiting, name: str) -> Response:
         """Launch a study as its design is now."""
@@ -79,6 +106,16 @@ class Work:
         self.audit.enter(visit.account.name, "changed the budget of its run", name, dollars=dollars)
         return visit.go(f"/studies/{name}/matches", f"It may now spend ${dollars:,.2f}.")
 
+    async def begin_reading(self, visit: Visiting, name: str) -> Response:
+        """Go to a study's transcripts."""
+        return visit.go(f"/studies/{self.laboratory.folder.text(name).stem}/transcripts/")
+
+    async def transcripts(self, visit: Visiting, name: str, rest: str) -> Response:
+        """A study's matches as they were played, to be read as with ``cheaptalk view``."""
+        store = Store.open(self.laboratory.folder.store(name))
+        root = visit.link(f"/studies/{name}/transcripts")
+        return Reading(make_viewer(store, hosts=["*"]), root, store)
+
     async def data(self, visit: Visiting, name: str) -> Response:
         """What was made of a study: reports, comparisons and exports."""
         draft = self.laboratory.database.drafts.read(name)
@@ -87,6 +124,7 @@ class Work:
         others = [one for one in self.laboratory.folder.names() if one != draft.name]
         return visit.render(
             "data.html.jinja", name=draft.name, tab="data", there=there, others=others,
+            has_people=draft.name in self.laboratory.open,
             listed=await outputs.listed(draft.name) if there else [],
             making=outputs.making(draft.name) if there else None,
         )  # fmt: skip
@@ -107,6 +145,16 @@ class Work:
         self.audit.enter(visit.account.name, f"made: {what}", name)
         return visit.go(
             f"/studies/{name}/data", "It is being made; this page shows when it is there."
+        )
+
+    async def identities(self, visit: Visiting, name: str) -> Response:
+        """By which ids a study's participants came: in no export, and here where asked for."""
+        experiment = self.laboratory.supervisor(name).experiment
+        known = await asyncio.to_thread(experiment.identities.of_study, name)
+        self.audit.enter(visit.account.name, "downloaded ids of participants", name)
+        headers = {"Content-Disposition": f'attachment; filename="{name}-identities.csv"'}
+        return PlainTextResponse(
+            identities_file(known.values()), headers=headers, media_type="text/csv; charset=utf-8"
         )
 
     async def output(self, visit: Visiting, name: str, file: str) -> Response:

@@ -57,6 +57,7 @@ class Experiment:
 
     Attributes:
         state: whether new people may come: ``open``, ``paused`` or ``closed``.
+        keep_until: when people's data are to be deleted, in seconds since 1970; None for never.
         people: by code.
         filled: participants assigned to each treatment who have not dropped out; each counts once a
             visit where its games are the same.
@@ -73,6 +74,7 @@ class Experiment:
         self.protocol: Protocol = study.people
         self.identities = identities
         self.state = "open"
+        self.keep_until: float | None = None
         self.people: dict[str, Participant] = {}
         self.filled: Counter[str] = Counter()
         self.treatments = [
@@ -106,7 +108,7 @@ class Experiment:
         if state is None:
             await self.write(kept.recruit(self.study_id, self.state))
         else:
-            self.state = str(state["state"])
+            self.state, self.keep_until = str(state["state"]), state["keep_until"]
         for one in kept.kept_participants(self.house.store, self.study_id):
             try:
                 self._take_up(one)
@@ -129,7 +131,7 @@ class Experiment:
             row["id"], guest, row["cohort"], Journey(self.protocol, answered),
             {play["number"]: dict(play) for play in one.plays},
             [Notice(*(told[name] for name in Notice.COLUMNS)) for told in one.notices],
-            list(row["flags"]),
+            list(row["flags"]), waits_since=time.time(),
         )  # fmt: skip
         attention = self.protocol.games.attention
         for notice in who.notices:  # nobody could answer while the server was away
@@ -164,7 +166,12 @@ class Experiment:
     # Coming
 
     async def admit(
-        self, known_by: str | None, more: str = "", cohort: str | None = None, language: str = ""
+        self,
+        known_by: str | None,
+        more: str = "",
+        cohort: str | None = None,
+        language: str = "",
+        code: str = "",
     ) -> Participant:
         """Let somebody in who comes by a link, or find them again.
 
@@ -173,6 +180,8 @@ class Experiment:
             more: what else stood in their link.
             cohort: that their link names.
             language: that they read.
+            code: by which the store is to know them, where they are new; by default another one.
+                Who comes by it twice is the same.
 
         Raises:
             Refused: they cannot take part.
@@ -185,7 +194,9 @@ class Experiment:
         if known_by and recruitment.invited is not None and known_by not in recruitment.invited:
             raise Refused("Only people who were invited can take part.", 403)
         async with self._entering:
-            name, source, code = self.study.name, recruitment.source, new_name()
+            name, source, code = self.study.name, recruitment.source, code or new_name()
+            if code in self.people:
+                return self.people[code]
             if known_by:
                 known = await asyncio.to_thread(self.identities.code_of, name, source, known_by)
                 if known in self.people:
@@ -414,6 +425,7 @@ class Experiment:
             LOG.warning("participant %s waits for a table that the study has no longer", who.code)
             return
         luck = self.chance("place", who.code, stop.game)
+        who.waits_since = time.time()
         for room in list(self.house.rooms.values()):
             if room.offer is offer and room.stage is Stage.WAITING:
                 self.house.sweep(room)

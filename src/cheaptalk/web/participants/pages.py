@@ -27,7 +27,7 @@ from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.posted import asker, posted_form
 from cheaptalk.web.rooms.addresses import Address
 from cheaptalk.web.rooms.languages import Language
-from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
+from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links, new_name
 from cheaptalk.web.rooms.offers import Offer
 from cheaptalk.web.rooms.pages import STYLE, RoomPages, about, gist, root_of
 from cheaptalk.web.rooms.rooms import Guest, Stage
@@ -97,7 +97,7 @@ class ParticipantPages(RoomPages):
         return self.render(
             request, "entry.html.jinja", known_by=known_by[:LONGEST_ID],
             more=urlencode(more)[:1000], cohort=given.get("cohort", ""),
-            typed=self.protocol.recruitment.source == "code",
+            typed=self.protocol.recruitment.source == "code", key=self.links.token(new_name()),
             mine=None if known is None else self.links.token(known.code),
         )  # fmt: skip
 
@@ -118,7 +118,7 @@ class ParticipantPages(RoomPages):
         more = urlencode({name: sent[name] for name in parameters if name in sent})
         language = self.language(request).code
         who = await self.experiment.admit(
-            known_by or None, more, posted.get("cohort") or None, language
+            known_by or None, more, posted.get("cohort") or None, language, self._offered(posted)
         )
         response = self.to_page_of(request, who.guest)
         response.set_cookie(
@@ -126,6 +126,13 @@ class ParticipantPages(RoomPages):
             secure=request.url.scheme == "https", httponly=True, samesite="lax",
         )  # fmt: skip
         return response
+
+    def _offered(self, posted: dict[str, str]) -> str:
+        """The code that the entry's page offered, so that a form sent twice lets in one person."""
+        try:
+            return self.links.guest(posted.get("key", ""))
+        except (BadLink, ExpiredLink):
+            return ""
 
     def remembered(self, request: Request) -> Participant | None:
         """Who took part in this browser before."""
@@ -139,7 +146,10 @@ class ParticipantPages(RoomPages):
         code = self.links.guest(token)
         if code not in self.experiment.people:
             raise BadLink
-        return self.there(request, self.house.guest(code))
+        who = self.experiment.people[code]
+        if who.guest.seen and not who.guest.present:
+            who.waits_since = time.time()  # they were away, and did not wait
+        return self.there(request, who.guest)
 
     def participant(self, request: Request, token: str) -> Participant:
         """Whose link it is."""

@@ -51,6 +51,7 @@ class Participant:
         shown: when the page that they are at was first shown.
         given, problems: a form that was not whole, as it was filled in, and what it lacks.
         prompt: when a prompt in the game under way is due; None where none is.
+        waits_since: from when on they have waited for others without going away.
         quiz: the page of the last quiz, with its question.
         counted: what they add to the experiment's counts: treatments that they fill, and whether
             they have completed, or are under way.
@@ -67,6 +68,7 @@ class Participant:
     given: Mapping[str, str] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
     prompt: float | None = None
+    waits_since: float = 0.0
     quiz: Page | None = None
     counted: tuple[tuple[str, ...], bool, bool] = ((), False, False)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -12,6 +12,7 @@ from cheaptalk.records import StoreError
 from cheaptalk.records.people import participants as kept
 from cheaptalk.records.people.erasure import erase
 from cheaptalk.records.people.participants import Progress
+from cheaptalk.records.people.payouts import lines_of
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies.people.items import in_language, same_words
 from cheaptalk.studies.people.path import ENDED, Play
@@ -25,6 +26,7 @@ from cheaptalk.web.rooms.rooms import Stage
 LOG = logging.getLogger(__name__)
 MINDED = 1.0
 """Seconds between two looks at what is due."""
+DAY = 86_400.0
 GONE = 3600.0
 """Seconds after which somebody of whom nothing was heard outside a game has dropped out."""
 ERASE = "erase"
@@ -53,11 +55,26 @@ class Supervisor:
         """Send prompts, end the time of those not answered, and let go who is gone or erased."""
         if self._unwiped:
             await self._wipe()
+        await self._let_time_end(now)
         for who in list(self.experiment.people.values()):
             try:
                 await self._mind(who, now)
             except Exception:  # the others are looked after all the same
                 LOG.exception("what is due to participant %s cannot be done", who.code)
+
+    async def _let_time_end(self, now: float) -> None:
+        """Delete people's data once they have been kept for as long as the study says.
+
+        Who is still owed something stays until that is paid out.
+        """
+        until = self.experiment.keep_until
+        if until is None or now < until or self.experiment.state != "closed":
+            return
+        store, study_id = self.experiment.house.store, self.experiment.study_id
+        owed = {line.code for line in lines_of(store, study_id, None)}
+        for who in list(self.experiment.people.values()):
+            if who.code not in owed and who.ending is not None and ERASE not in who.flags:
+                await self.erase(who)
 
     async def _mind(self, who: Participant, now: float) -> None:
         if ERASE in who.flags:
@@ -168,8 +185,7 @@ class Supervisor:
 
     def may_go(self, who: Participant) -> float:
         """From when on somebody who waits for others may go with pay, in seconds since 1970."""
-        since: float = who.journey.responses[-1].answered if who.journey.responses else 0.0
-        return since + 60 * self.protocol.games.lobby.minutes
+        return who.waits_since + 60 * self.protocol.games.lobby.minutes
 
     async def give_up(self, who: Participant) -> None:
         """Let somebody go on without a match that broke."""
@@ -207,9 +223,9 @@ class Supervisor:
         if state not in ("open", "paused", "closed"):
             raise CheaptalkError(f'a study is open, paused or closed, not "{state}"')
         keep = self.protocol.keep_days
-        until = None if keep is None or state != "closed" else time.time() + keep * 86_400
+        until = None if keep is None or state != "closed" else time.time() + keep * DAY
         await self.experiment.write(kept.recruit(self.experiment.study_id, state, until))
-        self.experiment.state = state
+        self.experiment.state, self.experiment.keep_until = state, until
 
     async def move(self, who: Participant, cohort: str) -> None:
         """Move somebody to another cohort; who waits for others then waits for those of it.
