@@ -12,6 +12,7 @@ import cheaptalk
 from bench import (
     anchors,
     chip_trading,
+    console,
     difference_coverage,
     driver,
     effect_coverage,
@@ -40,6 +41,7 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "room_pages": room_pages.rows,
     "rooms": rooms.rows,
     "participants": participants.rows,
+    "console": console.rows,
     "models": models.rows,
     "chip_trading": chip_trading.rows,
     "item_bargaining": item_bargaining.rows,
