@@ -356,8 +356,8 @@ def test_three_people_trade_chips_twice_with_as_many_colours_and_one_game_is_pai
                 "consent", *["overview"] * 3, "check_chips", *["gameplay"] * 4, "check_trades",
                 "payment", "next_game", "next_game", "survey", "debrief",
             ]  # fmt: skip
-        assert sum(there.experiment.filled.values()) == 3
-        assert {one.wanted for one in there.experiment.treatments} == {24}
+        assert sum(there.experiment.places.filled.values()) == 3
+        assert {one.wanted for one in there.experiment.places.treatments} == {24}
         return three
 
     three = done(tmp_path, chips(), go)
@@ -413,9 +413,12 @@ def test_who_waits_for_chip_traders_in_vain_is_paid_after_ten_minutes(
         ada = Person(there, "a", **UNDERSTOOD)
         await ada.come()
         await ada.until(lambda page: "still to come" in page.words)
-        later(590)
-        assert (await ada.look()).form("leave") is None
-        later(10)
+        later(600)
+        assert (await ada.look()).form("leave") is None, "who went away has not waited"
+        for _ in range(19):
+            later(30)
+            assert (await ada.look()).form("leave") is None
+        later(30)
         form = (await ada.look()).form("leave")
         assert form is not None
         return await ada.press(form, {})

@@ -285,7 +285,7 @@ def test_who_has_gone_from_the_lobby_makes_room(tmp_path: Path) -> None:
         assert ada.who.ending is None
         await there.supervisor.mind(ada.who.guest.seen + GONE + 1)
         assert ada.who.ending == "timed_out"
-        assert there.experiment.filled.total() == 0
+        assert there.experiment.places.filled.total() == 0
 
     done(tmp_path, play)
 

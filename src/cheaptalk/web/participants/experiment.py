@@ -3,9 +3,7 @@
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from math import ceil
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -16,7 +14,6 @@ from cheaptalk.records.people import participants as kept
 from cheaptalk.records.people.identities import Identities
 from cheaptalk.records.people.participants import KeptParticipant, Progress
 from cheaptalk.rules import Chance, CheaptalkError
-from cheaptalk.studies.people.assignment import Treatment, assign
 from cheaptalk.studies.people.path import (
     ENDED,
     Assign,
@@ -35,15 +32,13 @@ from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import QUIZZES, FirstName, Quiz
 from cheaptalk.studies.study import Study, StudyError
 from cheaptalk.web.participants.people import Notice, Participant, Refused
+from cheaptalk.web.participants.places import Places
 from cheaptalk.web.rooms.house import House
 from cheaptalk.web.rooms.links import new_name
 from cheaptalk.web.rooms.rooms import Room, Stage
 
 LOG = logging.getLogger(__name__)
-HOUR = 3600.0
 NO_CHANGE: Mapping[str, Any] = {}
-STAYING = ("complete", "partner_left", "technical")
-"""Endings of those who count as having taken part in what they were assigned to."""
 T = TypeVar("T")
 
 
@@ -59,8 +54,7 @@ class Experiment:
         state: whether new people may come: ``open``, ``paused`` or ``closed``.
         keep_until: when people's data are to be deleted, in seconds since 1970; None for never.
         people: by code.
-        filled: participants assigned to each treatment who have not dropped out; each counts once a
-            visit where its games are the same.
+        places: the tables that they can be assigned to.
 
     Raises:
         StudyError: the study has no protocol, or one that it cannot carry out.
@@ -76,19 +70,14 @@ class Experiment:
         self.state = "open"
         self.keep_until: float | None = None
         self.people: dict[str, Participant] = {}
-        self.filled: Counter[str] = Counter()
-        self.treatments = [
-            Treatment(one.name, one.game.name, len(one.people), ceil(one.wanted / self._games_each))
-            for one in house.offers.values()
-        ]
         self.chance = Chance(f"{study.seed}/people")
+        self.places = Places(self.protocol, house.offers.values(), self.chance)
         self.reserved = {
             offer.game.called(place) for offer in house.offers.values() for place in offer.seated
         }
         self._entering = asyncio.Lock()
-        self._completed = self._under_way = 0
         self._lost: set[str] = set()
-        check_protocol(self.protocol, [one.game for one in self.treatments])
+        check_protocol(self.protocol, [one.game for one in self.places.treatments])
         house.on_begin, house.on_end = self._begun, self._ended
 
     async def write(self, work: Callable[[sa.Connection], T]) -> T:
@@ -138,7 +127,7 @@ class Experiment:
             if notice.due is not None and attention is not None:
                 notice.due = max(notice.due, time.time() + attention.seconds)
         self.people[who.code] = who
-        self._count(who)
+        self.places.count(who)
 
     async def _back_to_table(self, who: Participant) -> None:
         """Bring somebody back to the room of the game that they are at, or have just played.
@@ -217,16 +206,8 @@ class Experiment:
             raise Refused("This study is closed. Thank you for your interest.", 410)
         if self.state == "paused":
             raise Refused("This study takes a break. Please come again later.", 503)
-        if self.full:
+        if self.places.full:
             raise Refused("This study has all the people that it needs. Thank you.", 409)
-
-    @property
-    def full(self) -> bool:
-        """Whether there is no place for anybody new."""
-        places = self.protocol.recruitment.places
-        if places is not None and self._completed + self._under_way >= places:
-            return True
-        return all(self.filled[one.name] >= one.places for one in self.treatments)
 
     async def _new(self, code: str, cohort: str, language: str) -> Participant:
         journey = Journey(self.protocol)
@@ -240,7 +221,7 @@ class Experiment:
         number: int = await self.write(kept.admit(row))
         who = self.people[code] = Participant(number, guest, cohort, journey)
         async with who.lock:
-            self._count(who)
+            self.places.count(who)
             await self.onward(who)
         return who
 
@@ -311,17 +292,10 @@ class Experiment:
         ended = isinstance(stop, End) and stop.ending == "complete" and self.state == "open"
         if not ended or stop.game >= limits.games or stop.visit >= limits.visits:
             return False
-        room = [one for one in self.treatments if self.filled[one.name] < one.places]
-        waits = [self._free_from(who, one) for one in room]
-        if not waits:
+        begins = self.places.free_from(who)
+        if begins is None:
             return False
-        return True if min(waits) <= time.time() else min(waits)
-
-    def _free_from(self, who: Participant, treatment: Treatment) -> float:
-        """From when on somebody may play a game of a treatment's family."""
-        hours = self.protocol.limits.hours
-        played = [play["assigned"] for play in who.plays.values() if play["game"] == treatment.game]
-        return max(played) + hours * HOUR if played and hours else 0.0
+        return True if begins <= time.time() else begins
 
     async def take(
         self,
@@ -360,7 +334,7 @@ class Experiment:
         if whole is not None:
             who.plays[whole["number"]] = whole
         who.shown, who.given, who.problems, who.prompt = None, {}, {}, None
-        self._count(who)
+        self.places.count(who)
         await self.onward(who)
         who.guest.bell.ring()
 
@@ -368,7 +342,7 @@ class Experiment:
         """Answer what the server answers, and bring somebody to their table; their lock is held."""
         stop = who.journey.stop
         if isinstance(stop, Assign):
-            treatment = self._assign(who, stop.game)
+            treatment = self.places.assign(who, stop.game)
             if treatment is None:
                 await self.take(who, {"treatment": None})
                 return
@@ -399,25 +373,6 @@ class Experiment:
             else:
                 await self.onward(who)
 
-    @property
-    def _games_each(self) -> int:
-        """Games for which somebody is assigned to a treatment at once."""
-        games = self.protocol.games
-        return games.most if games.same else 1
-
-    def _assign(self, who: Participant, game: int) -> Treatment | None:
-        now, before = time.time(), who.journey.assigned
-        allowed = [one for one in self.treatments if self._free_from(who, one) <= now]
-        if self.protocol.games.same and before and before.visit == who.journey.stop.visit:
-            return next((one for one in allowed if one.name == before.answer["treatment"]), None)
-        own = Counter(play["treatment"] for play in who.plays.values())
-        found = assign(allowed, self.filled, own, self.chance("assignment", who.code, game))
-        if found is not None:  # counts at once, lest others who come now see a place too many
-            filled, completed, under_way = who.counted
-            self.filled[found.name] += 1
-            who.counted = (*filled, found.name), completed, under_way
-        return found
-
     async def _seat(self, who: Participant, stop: Play) -> None:
         """Bring somebody to a table of their treatment: one that waits for people, or a new one."""
         offer = self.house.offers.get(who.plays[stop.game]["treatment"])
@@ -439,28 +394,6 @@ class Experiment:
         there = [self.people.get(one.name) for one in room.guests.values() if one is not None]
         return all(one is None or one.cohort == cohort for one in there)
 
-    def _count(self, who: Participant) -> None:
-        """Keep count of who fills which treatment, who is under way, and who has completed."""
-        stays = who.ending is None or who.ending in STAYING
-        states = ("assigned", "playing", "finished")
-        visits = {one.game: one.visit for one in who.journey.responses if "treatment" in one.answer}
-        there = {
-            visits[number] if self.protocol.games.same else number: play["treatment"]
-            for number, play in who.plays.items()
-            if stays and play["state"] in states
-        }
-        now = (
-            tuple(there.values()),
-            "complete" in who.journey.endings,
-            who.ending is None and "complete" not in who.journey.endings,
-        )
-        filled, completed, under_way = who.counted
-        self.filled.subtract(filled)
-        self.filled.update(now[0])
-        self._completed += now[1] - completed
-        self._under_way += now[2] - under_way
-        who.counted = now
-
     def forget(self, who: Participant, *, keep_count: bool = False) -> None:
         """Let go what somebody did, and the matches in which they did it.
 
@@ -481,10 +414,7 @@ class Experiment:
             who.plays.clear()
             who.notices.clear()
             return
-        filled, completed, under_way = who.counted
-        self.filled.subtract(filled)
-        self._completed -= completed
-        self._under_way -= under_way
+        self.places.leave(who)
         del self.people[who.code]
         self.house.forget(who.guest)
 
