@@ -178,6 +178,12 @@ def test_a_launched_study_is_not_changed_under_its_people(tmp_path: Path) -> Non
         await there.participant("ann")
         with pytest.raises(CheaptalkError, match="people take part"):
             await there.laboratory.launch(STUDY.name, TEXT)
+        unkeyed = TEXT.replace("name: people\n", "name: other\n").replace(
+            "bot:\n    strategy: random", "bot:\n    model: openai/gpt-4o"
+        )
+        with pytest.raises(CheaptalkError, match="OPENAI_API_KEY"):
+            await there.laboratory.launch("other", unkeyed)
+        assert there.laboratory.launched("other") is None
 
     at_site(tmp_path, work)
 

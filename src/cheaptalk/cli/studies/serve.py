@@ -67,10 +67,10 @@ def serve(
         wanted = ct.web.demo() if study is None else ct.studies.study_of(study)
         with ct.web.listen(port, host) as there:
             address = public or ct.web.own_address(there)
-            links = ct.web.Links(ct.web.key_beside(store))
             async with AsyncExitStack() as stack:
                 if wanted.people is None:
                     house = await stack.enter_async_context(ct.web.open_house(wanted, store))
+                    links = ct.web.Links(ct.web.key_beside(store))
                     app = ct.web.make_rooms(house, links, address)
                     where = f"Open {address.url}/"
                 else:
@@ -78,6 +78,7 @@ def serve(
                     supervisor = await stack.enter_async_context(
                         ct.web.open_experiment(wanted, store, identities)
                     )
+                    links = ct.web.Links(ct.web.key_beside(store))
                     app = ct.web.make_experiment(supervisor, links, address, wanted.name)
                     where = f"Participants come by {address.url}{wanted.people.link}"
                 say(f"{where} (Ctrl-C ends it; matches go on next time)")

@@ -107,12 +107,24 @@ class Laboratory:
             if before != text:
                 await self._expect_unused(name)
                 await self._close(name)
-                with whole_file(self.folder.path / f"{name}.yaml") as file:
-                    file.write(text)
-            if study.people is not None and name not in self.open:
-                await self._open(name, study)
+                self._write(name, text)
+            try:
+                if study.people is not None and name not in self.open:
+                    await self._open(name, study)
+            except BaseException:
+                self._write(name, before)
+                raise
             self.broken.pop(name, None)
             return study
+
+    def _write(self, name: str, text: str | None) -> None:
+        """Write the text of a study; None where there is to be none."""
+        path = self.folder.path / f"{name}.yaml"
+        if text is None:
+            path.unlink()
+            return
+        with whole_file(path) as file:
+            file.write(text)
 
     async def _expect_unused(self, name: str) -> None:
         """Refuse to change a study under those who take part in it."""

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -61,8 +61,8 @@ class Experiment:
     """
 
     def __init__(self, house: House, study: Study, identities: Identities) -> None:
-        if study.people is None:
-            raise StudyError(f"{study.name} says nothing of its participants, under people")
+        check_protocol(study)
+        assert study.people is not None
         self.house = house
         self.study = study
         self.protocol: Protocol = study.people
@@ -77,7 +77,6 @@ class Experiment:
         }
         self._entering = asyncio.Lock()
         self._lost: set[str] = set()
-        check_protocol(self.protocol, [one.game for one in self.places.treatments])
         house.on_begin, house.on_end = self._begun, self._ended
 
     async def write(self, work: Callable[[sa.Connection], T]) -> T:
@@ -523,13 +522,16 @@ class Experiment:
         await self.take(who, answer, play=play)
 
 
-def check_protocol(protocol: Protocol, games: Sequence[str]) -> None:
-    """See that a protocol can be carried out at these games.
+def check_protocol(study: Study) -> None:
+    """See that what a study's people go through can be carried out at its games.
 
     Raises:
-        StudyError: a quiz is wanted about a game that has none.
+        StudyError: it has no people, or wants a quiz about a game that has none.
     """
-    for step in protocol.steps:
+    if study.people is None:
+        raise StudyError(f"{study.name} says nothing of its participants, under people")
+    games = [grid.game for grid in study.games]
+    for step in study.people.steps:
         lacking = [name for name in games if isinstance(step, Quiz) and name not in QUIZZES]
         if lacking:
             raise StudyError(

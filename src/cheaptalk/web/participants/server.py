@@ -11,7 +11,7 @@ from cheaptalk.calls.desk import Models
 from cheaptalk.records import Store
 from cheaptalk.records.people.identities import Identities
 from cheaptalk.studies.study import Study
-from cheaptalk.web.participants.experiment import Experiment
+from cheaptalk.web.participants.experiment import Experiment, check_protocol
 from cheaptalk.web.participants.pages import PAGE_STYLE, ParticipantPages
 from cheaptalk.web.participants.people import Refused
 from cheaptalk.web.participants.supervisor import Supervisor
@@ -41,6 +41,7 @@ async def open_experiment(
         StudyError: the study has no participants, or what they go through cannot be carried out.
         StoreError: the store is held by somebody else, or cannot be written.
     """
+    check_protocol(study)
     async with open_house(study, store, models) as house:
         experiment = Experiment(house, study, Identities(identities))
         await experiment.take_up()
