@@ -1,0 +1,93 @@
+"""Pages of participants and of the console in a browser: for everybody, and on a phone."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from cheaptalk.web import (
+    Laboratory,
+    LaboratoryDatabase,
+    listen,
+    make_laboratory,
+    own_address,
+    serve_app,
+)
+from tests.reports.browser import Tab, browse
+from tests.web.console.office import PASSWORD, QUICK
+from tests.web.laboratory.test_site import STUDY, TEXT
+from tests.web.participants.comers import Comer, Open
+from tests.web.test_in_browser import AXE, complaints
+from tests.web.walker import LINKS
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed: npm install axe-core"),
+]
+
+
+def test_the_pages_of_a_study_with_people_are_for_everybody(tmp_path: Path) -> None:
+    async def visit(tab: Tab) -> None:
+        with listen(0) as there, LaboratoryDatabase(tmp_path) as database:
+            address = own_address(there)
+            async with Laboratory(tmp_path, database, LINKS, address) as laboratory:
+                database.staff.found("owner", QUICK.hash(PASSWORD))
+                database.drafts.create(STUDY.name, TEXT, "owner")
+                await laboratory.launch(STUDY.name, TEXT)
+                app = make_laboratory(laboratory)
+                serving = asyncio.create_task(serve_app(app, there, address))
+                async with httpx2.AsyncClient(base_url=address.url) as client:
+                    one = Comer(Open(laboratory.supervisor(STUDY.name), client), "ann")
+                    await take_part(tab, one, f"{address.url}/s/{STUDY.name}")
+                    await look_after(tab, f"{address.url}/console", one.code)
+                await tab.send("Page.navigate", url="about:blank")
+                serving.cancel()
+                with suppress(asyncio.CancelledError):
+                    await serving
+
+    browse(tmp_path, visit)
+
+
+async def take_part(tab: Tab, one: Comer, base: str) -> None:
+    """Look at each page that somebody comes to."""
+    found = await complaints(tab, f"{base}/?PROLIFIC_PID=ann", 390, "light")
+    entered = await one.there.client.post(f"{base}/enter", data={"known_by": "ann"})
+    one.path = entered.headers["location"]
+    await one.look()
+    seen = set[str]()
+    while not one.page.ending:
+        stop = type(one.who.journey.stop).__name__ + one.who.journey.stop.name
+        if stop not in seen and one.page.forms:
+            seen.add(stop)
+            found += await looked(tab, base.partition("/s/")[0] + one.path)
+        await one.step()
+    found += await looked(tab, base.partition("/s/")[0] + one.path)
+    assert found == []
+    assert len(seen) >= 3
+
+
+async def look_after(tab: Tab, console: str, code: str) -> None:
+    """Look at each page of the console, as its owner."""
+    await tab.visit(f"{console}/login")
+    for name, text in (("name", "owner"), ("password", PASSWORD)):
+        await tab.run(f"document.querySelector('main [name={name}]').value = '{text}'")
+    await tab.run("document.querySelector('main form').requestSubmit()")
+    await tab.until("!document.querySelector('main [name=password]')")
+    found = []
+    study = f"{console}/studies/{STUDY.name}"
+    tabs = ("overview", "design", "participants", "matches", "pay", "data", "log", "delete")
+    pages = [f"{study}/{one}" for one in tabs] + [f"{study}/participants/{code}"]
+    for page in [*pages, f"{study}/participants/{code}/erase", f"{console}/", f"{console}/start"]:
+        found += await looked(tab, page)
+    assert found == []
+
+
+async def looked(tab: Tab, address: str) -> list[str]:
+    """What is wrong with a page on a phone, by day and by night."""
+    return [
+        f"{address}, {scheme}: {one}"
+        for scheme in ("light", "dark")
+        for one in await complaints(tab, address, 390, scheme)
+    ]
