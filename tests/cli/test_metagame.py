@@ -160,7 +160,8 @@ def test_a_continuum_is_called_one(cheaptalk: Command, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "option", ["--store=a", "--game=BG4", "--paired", "--one-sided", "--bootstrap=9", "--port=1"]
+    "option",
+    ["--store=a", "--game=BG4", "--paired", "--one-sided", "--bootstrap=9", "--viewer=here"],
 )
 def test_what_only_a_study_has_is_refused_for_a_file(
     cheaptalk: Command, payoffs: Path, option: str

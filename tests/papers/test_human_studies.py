@@ -16,69 +16,18 @@ from cheaptalk.frames.people import survey_answers
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
 from cheaptalk.papers.glee.human_study import FAMILIES
 from cheaptalk.records import Store
-from cheaptalk.rules import Action, game_box
-from cheaptalk.studies import parse_study
 from cheaptalk.studies.study import Study
 from cheaptalk.web.bots.pages import Form, Page
 from cheaptalk.web.rooms import pages
 from cheaptalk.web.rooms.limits import Limit
 from tests.fakes import Canned
-from tests.web.participants.comers import Comer, Open, opened
-from tests.web.walker import posted
+from tests.papers.people import PRESCREENED, UNDERSTOOD, Person, of_preset, scripted
+from tests.web.participants.comers import Open, opened
 
 HOUR = 3600.0
 EARNED = re.compile(r"Earned so far: (\S+\d)")
-FAIR = {
-    "bargaining": "equal_split", "negotiation": "split_the_difference", "persuasion": "honest",
-    "deal_or_no_deal": "fair", "chip_trading": "one_for_one",
-}  # fmt: skip
-"""What people here do in each game."""
 TRUTH = {"bargaining": "10%", "negotiation": "$8,000", "persuasion": "$10,000"}
 """What people who sit first in GLEE's main configurations were told."""
-UNDERSTOOD = {
-    "start": "10", "green": "yes", "others": "no", "offers": "one", "same_colour": "no",
-    "unequal": "yes", "chosen": "no", "able": "only who holds four blue chips or more",
-}  # fmt: skip
-
-
-class Person(Comer):
-    """Somebody who comes to a preset's study, and plays as one of the games' strategies does.
-
-    Attributes:
-        visited: the steps that they answered, in order.
-        seen: the words of the pages on which they did something.
-    """
-
-    def __init__(self, there: Open, name: str, /, **answers: str) -> None:
-        super().__init__(there, name)
-        self.answers = {"name": "Zerlina"} | answers
-        self.visited: list[str] = []
-        self.seen: list[str] = []
-
-    async def step(self) -> Page:
-        self.seen.append(self.page.words)
-        if self.page.form("page"):
-            self.visited.append(self.who.journey.stop.name)
-        forms = self.page.forms_for("answer")
-        if not forms:
-            return await super().step()
-        room = self.who.guest.room
-        question = None if room is None else room.sitting(self.who.guest).question
-        if room is None or room.table is None or question is None:
-            return await self.look()
-        asked = room.table.asked(question.call.seat)
-        name = room.table.game.name
-        action = game_box(name).strategies[FAIR[name]].function(asked)
-        assert isinstance(action, Action)
-        fields = posted(action) | {"question": question.key}
-        if name in TRUTH and "message" in fields:
-            fields["message"] = self.said
-        return await self.press(forms[0], fields)
-
-    async def play(self) -> Page:
-        """Go on to what follows the game that they are at, or come to."""
-        await self.to("done")
-        return await self.step()
 
 
 def done(
@@ -110,15 +59,6 @@ def owed(folder: Path) -> dict[str, int]:
     return {str(key): cents for key, cents in rows(folder, "select key, cents from payments")}
 
 
-def of_preset(name: str, **changes: Any) -> Study:
-    """A preset with changes, such as scripts in the places of its models."""
-    preset = ct.preset(name)
-    assert preset is not None
-    data = preset.model_dump(mode="json", exclude_defaults=True)
-    changes["players"] = data["players"] | changes.get("players", {})
-    return parse_study(data | changes, name)
-
-
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     """Lets so many seconds go by at once."""
@@ -147,12 +87,10 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def glee(*families: str) -> Study:
-    """The preset with a script at its model's place, and people first in main configurations."""
-    bot = FAIR | {"persuasion": {"alice": "honest", "bob": "trusting"}}
+    """The preset in main configurations, with people first."""
     main = {one.game: one for one in reversed(FAMILIES)}
-    return of_preset(
+    return scripted(
         "glee-human",
-        players={"model": {"strategies": {one: bot[one] for one in families}}},
         games=[
             {"game": one, "cases": [main[one].main], "pairing": [["human", "model"]], "deals": 9}
             for one in families
@@ -254,9 +192,6 @@ def again(page: Page) -> tuple[Form, dict[str, str]]:
 
 def dond(**changes: Any) -> Study:
     return of_preset("deal-or-no-deal-human", **changes)
-
-
-PRESCREENED = {"alone": "yes", "sample": "To listen."}
 
 
 def points_paid(objective: float, mine: int, theirs: int) -> int:

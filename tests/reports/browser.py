@@ -98,41 +98,74 @@ class Tab:
         """Type into what has the focus."""
         await self.send("Input.insertText", text=text)
 
+    async def screenshot(self) -> bytes:
+        """The whole page as PNG."""
+        shot = await self.send("Page.captureScreenshot", captureBeyondViewport=True)
+        return base64.b64decode(shot["data"])
+
     async def printed(self) -> bytes:
         """The page as PDF."""
         return base64.b64decode((await self.send("Page.printToPDF"))["data"])
 
 
+class Browser:
+    """A browser, in which each tab has a profile of its own: no cookie is another's.
+
+    Args:
+        root: the browser's own socket, by which tabs are opened.
+        address: where the sockets of tabs are.
+    """
+
+    def __init__(self, client: aiohttp.ClientSession, root: Tab, address: str) -> None:
+        self.client = client
+        self.root = root
+        self.address = address
+
+    async def tab(self) -> Tab:
+        """Open another tab."""
+        profile = (await self.root.send("Target.createBrowserContext"))["browserContextId"]
+        made = await self.root.send(
+            "Target.createTarget", url="about:blank", browserContextId=profile, newWindow=True
+        )
+        where = f"{self.address}/devtools/page/{made['targetId']}"
+        return Tab(await self.client.ws_connect(where, max_msg_size=0))
+
+
 @asynccontextmanager
-async def _tab(folder: Path) -> AsyncIterator[Tab]:
+async def browser(folder: Path) -> AsyncIterator[Browser]:
+    """A new browser, whose own profile lies in a folder."""
     assert CHROMIUM is not None
     command = [CHROMIUM, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
-            port = await _port(folder / "DevToolsActivePort")
-            async with aiohttp.ClientSession() as client:
-                async with client.get(f"http://127.0.0.1:{port}/json/list") as response:
-                    pages = [one for one in await response.json() if one["type"] == "page"]
-                address = pages[0]["webSocketDebuggerUrl"]
-                async with client.ws_connect(address, max_msg_size=0) as socket:
-                    yield Tab(socket)
+            port, path = await _socket(folder / "DevToolsActivePort")
+            address = f"ws://127.0.0.1:{port}"
+            async with (
+                aiohttp.ClientSession() as client,
+                client.ws_connect(f"{address}{path}", max_msg_size=0) as socket,
+            ):
+                root = Tab(socket)
+                yield Browser(client, root, address)
+                await root.send("Browser.close")  # with all that its children still write
+                await asyncio.to_thread(process.wait, PATIENCE)
         finally:
             process.kill()
 
 
-async def _port(file: Path) -> int:
+async def _socket(file: Path) -> list[str]:
+    """The port at which a browser is spoken to, and the path of its own socket."""
     deadline = time.monotonic() + PATIENCE
     while not (file.exists() and file.read_text().count("\n")):
         assert time.monotonic() < deadline, "the browser did not start"
         await asyncio.sleep(0.05)
-    return int(file.read_text().split()[0])
+    return file.read_text().split()
 
 
 def browse(folder: Path, visit: Callable[[Tab], Any]) -> None:
     """Let a coroutine function use a tab of a new browser, whose profile lies in a folder."""
 
     async def work() -> None:
-        async with _tab(folder) as tab:
-            await visit(tab)
+        async with browser(folder) as opened:
+            await visit(await opened.tab())
 
     asyncio.run(work())

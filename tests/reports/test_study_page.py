@@ -262,7 +262,7 @@ def cells_with_links(page: Page) -> list[Cell]:
 
 
 def test_every_number_leads_to_its_matches(badly: Path, reported: Reported) -> None:
-    page = reported(badly, port=9999)
+    page = reported(badly, viewer="http://127.0.0.1:9999")
     for name in ("players", "pairings", "answers"):
         for row in page.tables[f"persuasion-{name}"][1:]:
             numbers = [cell for cell in row[2:] if cell.attributes.get("data-v") and cell.number()]

@@ -1,4 +1,4 @@
-"""Rooms that a real server serves, for browsers and proxies."""
+"""Rooms and experiments that a real server serves, for browsers and proxies."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,7 +8,18 @@ from pathlib import Path
 import httpx2
 
 from cheaptalk.studies.study import Study
-from cheaptalk.web import demo, listen, open_house, own_address, public_address, serve_rooms
+from cheaptalk.web import (
+    demo,
+    listen,
+    make_experiment,
+    open_experiment,
+    open_house,
+    own_address,
+    public_address,
+    serve_app,
+    serve_rooms,
+)
+from tests.web.participants.comers import Open
 from tests.web.walker import LINKS, Rooms
 
 
@@ -24,6 +35,22 @@ async def served(
             base = own_address(there).url
             async with httpx2.AsyncClient(base_url=base, timeout=60) as client:
                 yield Rooms(house, client)
+            server.cancel()
+            with suppress(asyncio.CancelledError):
+                await server
+
+
+@asynccontextmanager
+async def served_experiment(where: Path, study: Study) -> AsyncIterator[Open]:
+    """A study with people at an address of this machine."""
+    store, ids = where / "s.sqlite", where / "s.identities"
+    with listen(0) as there:
+        async with open_experiment(study, store, ids) as supervisor:
+            address = own_address(there)
+            app = make_experiment(supervisor, LINKS, address)
+            server = asyncio.create_task(serve_app(app, there, address))
+            async with httpx2.AsyncClient(base_url=address.url) as client:
+                yield Open(supervisor, client)
             server.cancel()
             with suppress(asyncio.CancelledError):
                 await server

@@ -3,9 +3,19 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+from cheaptalk.loopback import HOST
 from cheaptalk.reports.charts.chart import Lead
-from cheaptalk.reports.pages import SCRIPTS, anchor, environment, page_policy, source, viewer_path
+from cheaptalk.reports.pages import (
+    PORT,
+    SCRIPTS,
+    anchor,
+    environment,
+    page_policy,
+    source,
+    viewer_path,
+)
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import MadePart, Recipe
 from cheaptalk.reports.study.facts import study_facts, versions
@@ -21,7 +31,7 @@ def write_page(
     name: str,
     evidence: Evidence | None = None,
     leads_to: str = "",
-    port: int | None = None,
+    viewer: str = "",
     **shown: Any,
 ) -> None:
     """Write a page as one HTML file that works offline; an existing file is replaced, whole.
@@ -33,14 +43,15 @@ def write_page(
         name: of the study or file, for the heading.
         evidence: the study, whose design, answers and cost are told; none without.
         leads_to: the study whose matches numbers lead to; nowhere without.
-        port: where ``cheaptalk view`` will listen; None where there is nothing to view.
+        viewer: the address of a viewer, which may be one beside the page; empty where there is
+            nothing to view.
         **shown: what templates take besides, by name: with ``leads_to``, ``transcripts``, ``store``
             and ``sample``.
 
     Raises:
         CheaptalkError: the file cannot be written.
     """
-    code, viewer = tuple(map(source, SCRIPTS)), f"http://127.0.0.1:{port}"
+    code = tuple(map(source, SCRIPTS))
 
     def href(lead: Lead) -> str:
         return viewer_path(leads_to, lead.game, lead.query, root=viewer)
@@ -52,7 +63,7 @@ def write_page(
             _of_study(evidence) if evidence else {},
             scripts=code, policy=page_policy(), viewer=viewer, href=href if leads_to else None,
             recipe=recipe, parts=[one for one in parts if one.shown], name=name, evidence=evidence,
-            leads_to=leads_to, versions=versions(),
+            leads_to=leads_to, versions=versions(), command=_command(viewer, leads_to, shown),
             lacking={
                 one.part.title: one.lacking for one in parts if one.lacking and not one.part.design
             },
@@ -66,6 +77,15 @@ def write_page(
             file.writelines(page)
     except OSError as error:
         raise CheaptalkError(f"{out}: cannot be written: {error.strerror}") from error
+
+
+def _command(viewer: str, study: str, shown: Mapping[str, Any]) -> str:
+    """What is to be run that a viewer on this machine listens; empty where it is another's."""
+    where = urlsplit(viewer)
+    if where.hostname != HOST:
+        return ""
+    port = "" if where.port == PORT else f" --port {where.port}"
+    return f"cheaptalk view {study} --store {shown['store']}{port}"
 
 
 def _of_study(evidence: Evidence) -> Mapping[str, Any]:

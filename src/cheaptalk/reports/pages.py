@@ -23,6 +23,8 @@ from cheaptalk.text import capital, fixed, plain, readable
 
 PORT = 8642
 """Where the viewer listens unless told otherwise."""
+VIEWER = f"http://127.0.0.1:{PORT}"
+"""The address of a viewer that listens there."""
 HERE = Path(__file__).parent / "templates"
 SCRIPTS = ("page.js", "charts.js")
 """What a page does: sorting, filtering, reading transcripts; pointing at marks, saving figures."""

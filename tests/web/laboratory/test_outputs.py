@@ -65,6 +65,7 @@ def test_outputs_are_made_one_at_a_time_and_are_stale_after_more_matches(tmp_pat
             assert {one.matches for one in (export, report, compared)} == {8}
             assert not any(one.stale for one in (export, report, compared))
             page, _ = await outputs.output("small", "report.html")
+            assert 'href="../transcripts/studies/small/bargaining?' in page.read_text()
             (inside,) = re.findall(r'Content-Security-Policy" content="([^"]+)', page.read_text())
             assert inside.replace("&#39;", "'") == report.policy
             assert export.policy == ""
@@ -85,13 +86,14 @@ def test_outputs_are_made_one_at_a_time_and_are_stale_after_more_matches(tmp_pat
     asyncio.run(main())
 
 
-def test_effects_of_parameters_are_shown_by_the_recipe_of_the_games(tmp_path: Path) -> None:
+def test_a_paper_s_tables_are_made_by_its_recipe(tmp_path: Path) -> None:
     folder = laboratory(tmp_path, **VARIED)
     played(folder, "small", **VARIED, deals=3)
 
     async def main() -> None:
         async with Outputs(Overviews(folder)) as outputs:
-            await outputs.effects("small")
+            assert "GLEE" in (await outputs.recipes())["glee"]
+            await outputs.report("small", "glee")
             assert await made(outputs, "small") == ""
             path, _ = await outputs.output("small", "recipe-glee.html")
             assert "Effect of every level" in path.read_text()
@@ -114,7 +116,7 @@ def test_what_cannot_be_made_says_why_and_leaves_nothing(tmp_path: Path) -> None
                 await outputs.report("idle")
             for name in ("../small", "small/..", ""):
                 for asked in (
-                    outputs.report(name), outputs.report("small", name), outputs.effects(name),
+                    outputs.report(name), outputs.report("small", name),
                     outputs.comparison("small", name), outputs.export("small", name),
                     outputs.listed(name), outputs.output("small", name),
                 ):  # fmt: skip

@@ -14,12 +14,12 @@ from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
-    PORT,
+    VIEWER,
     JsonOption,
-    LinkedPortOption,
     PublishedOption,
     RawCellsOption,
     StoreOption,
+    ViewerOption,
     pair,
 )
 from cheaptalk.cli.shared.outside import finishing
@@ -59,7 +59,7 @@ def compare(
     figures: FiguresOption = None,
     raw_cells: RawCellsOption = False,
     as_published: PublishedOption = False,
-    port: LinkedPortOption = PORT,
+    viewer: ViewerOption = VIEWER,
     json: JsonOption = False,
 ) -> None:
     """Compare two studies, match by match where they share deals: B less A, with intervals."""
@@ -76,4 +76,4 @@ def compare(
                 first, study, other, other_store=second, renamed=renamed, as_published=as_published
             )
         changed = {name: one for name, one in found.tables.items() if name.startswith("compare-")}
-        hand_over(found, changed, to, tables, figures, raw_cells, port, json)
+        hand_over(found, changed, to, tables, figures, raw_cells, viewer, json)

@@ -12,12 +12,12 @@ from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
-    PORT,
+    VIEWER,
     DrawSeedOption,
     JsonOption,
-    LinkedPortOption,
     RawCellsOption,
     StoreOption,
+    ViewerOption,
 )
 from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err
@@ -50,7 +50,7 @@ def leaderboard(
     tables: TablesOption = None,
     figures: FiguresOption = None,
     raw_cells: RawCellsOption = False,
-    port: LinkedPortOption = PORT,
+    viewer: ViewerOption = VIEWER,
     json: JsonOption = False,
 ) -> None:
     """Rank players over all games of some studies, with ranges of their ranks."""
@@ -61,4 +61,4 @@ def leaderboard(
             found = ct.reports.leaderboard(
                 opened, studies, games=game or (), new=new or (), draws=draws, seed=seed
             )
-        hand_over(found, found.tables, to, tables, figures, raw_cells, port, json)
+        hand_over(found, found.tables, to, tables, figures, raw_cells, viewer, json)

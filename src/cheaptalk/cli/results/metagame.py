@@ -15,11 +15,11 @@ from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
-    PORT,
+    VIEWER,
     DrawSeedOption,
     JsonOption,
-    LinkedPortOption,
     StoreOption,
+    ViewerOption,
     file_to_write,
     page_to_write,
     pair,
@@ -34,7 +34,7 @@ SEARCHED = 20_000_000
 """Sets of strategies that a search looks at unless told otherwise: a minute's work or two."""
 FILES = (".csv", ".nfg")
 """How the names of payoff files end."""
-OF_STUDY = ("store", "others", "game", "bootstrap", "paired", "one_sided", "port")
+OF_STUDY = ("store", "others", "game", "bootstrap", "paired", "one_sided", "viewer")
 """Options that make no difference to a payoff file."""
 ADVICE = {"one_sided": "use --one-sided", "paired": "use --unpaired", "pooled": "use --pooled"}
 """How the command line says what an error advises in Python."""
@@ -156,7 +156,7 @@ def metagame(
             "--export", help="Write the mean payoffs, as .nfg or .csv.", callback=file_to_write
         ),
     ] = None,
-    port: LinkedPortOption = PORT,
+    viewer: ViewerOption = VIEWER,
     json: JsonOption = False,
 ) -> None:
     """Find who would be chosen to play: equilibria of an empirical game, with intervals.
@@ -186,7 +186,7 @@ def metagame(
         _of_file(source, wishes, provider or (), seats)
         if of_file
         else _of_study(
-            (source, *(others or ())), store, game or (), provider or (), port, wishes, seats,
+            (source, *(others or ())), store, game or (), provider or (), viewer, wishes, seats,
             bool(export),
         )
     )  # fmt: skip
@@ -261,14 +261,14 @@ def _of_file(
 
 @contextmanager
 def _of_study(
-    studies: Sequence[str], store: str, games: Sequence[str], providers: Sequence[str], port: int,
+    studies: Sequence[str], store: str, games: Sequence[str], providers: Sequence[str], viewer: str,
     wishes: ct.equilibrium.AnalysisOptions, seats: ct.equilibrium.SeatsOptions | None, single: bool,
 ) -> Iterator[Analyses]:  # fmt: skip
     """The games of some studies, solved one after the other, and the matches behind them."""
     source = studies[0]
     with ct.Store.open(store) as opened:
         with err.status(f"{source}: reading matches"):
-            played = ct.reports.Played.of(opened, *studies, port=port)
+            played = ct.reports.Played.of(opened, *studies, viewer=viewer)
         chosen = played.games(games)
         if single and len(chosen) > 1:
             names = ", ".join(one.name for one in chosen)

@@ -40,12 +40,12 @@ def hand_over(
     tables: Path | None,
     figures: Path | None,
     raw_cells: bool,
-    port: int,
+    viewer: str,
     json: bool,
 ) -> None:
     """Print tables and write what is to be written; fail where there is none."""
     if to and shown:
-        ct.reports.write_findings(found, to, port=port)
+        ct.reports.write_findings(found, to, viewer=viewer)
     written = []
     if tables and shown:
         written = ct.reports.write_tables(

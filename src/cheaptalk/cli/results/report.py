@@ -15,14 +15,14 @@ from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
-    PORT,
+    VIEWER,
     DrawSeedOption,
     JsonOption,
-    LinkedPortOption,
     PublishedOption,
     RawCellsOption,
     StoredArgument,
     StoreOption,
+    ViewerOption,
     folder_to_write,
     page_to_write,
     pair,
@@ -82,7 +82,7 @@ def report(
             min=1, help="Processes that read large studies for a recipe.", show_default="one a core"
         ),
     ] = os.cpu_count() or 1,
-    port: LinkedPortOption = PORT,
+    viewer: ViewerOption = VIEWER,
     json: JsonOption = False,
 ) -> None:
     """Write a study's report, or a paper's tables and figures: one HTML file that works offline."""
@@ -108,7 +108,7 @@ def report(
             first = next(iter(found.lacking.values()))
             raise ct.CheaptalkError(f"{study} holds nothing of the recipe {recipe}: {first}")
         with err.status(f"{study}: writing {file.name}"):
-            ct.reports.write_findings(found, file, sample=sample, port=port)
+            ct.reports.write_findings(found, file, sample=sample, viewer=viewer)
         written = (
             ct.reports.write_tables(found.tables, tables, recipe or "", raw_cells=raw_cells)
             if tables

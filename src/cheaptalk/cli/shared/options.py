@@ -17,6 +17,7 @@ from cheaptalk.whole_files import is_store
 
 DEFAULT_STORE = "cheaptalk.sqlite"
 PORT = 8642
+VIEWER = f"http://127.0.0.1:{PORT}"
 """Where the viewer listens and reports link to, unless told otherwise."""
 CAPS = "calls=N,tokens=N,dollars=X"
 """How caps are written behind ``--budget``."""
@@ -107,11 +108,9 @@ DrawSeedOption = Annotated[int, typer.Option(min=0, help="Seed of the draws.")]
 PortOption = Annotated[
     int, typer.Option(min=0, max=65535, help="The viewer's port; 0 takes a free one.")
 ]
-LinkedPortOption = Annotated[
-    int,
-    typer.Option(
-        "--port", min=1, max=65535, help="The viewer's port, to which links of the page lead."
-    ),
+ViewerOption = Annotated[
+    str,
+    typer.Option("--viewer", help="The viewer to which links of the page lead.", metavar="ADDRESS"),
 ]
 
 

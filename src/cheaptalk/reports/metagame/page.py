@@ -30,7 +30,7 @@ from cheaptalk.reports.metagame.behaviour_figures import (
 from cheaptalk.reports.metagame.parts import analysis_parts
 from cheaptalk.reports.metagame.seats_parts import seats_parts
 from cheaptalk.reports.output import write_page
-from cheaptalk.reports.pages import PORT
+from cheaptalk.reports.pages import VIEWER
 from cheaptalk.reports.recipes.evidence import check_players
 from cheaptalk.reports.recipes.parts import MadePart, Recipe, RecipePart, Shown, painted
 from cheaptalk.reports.transcripts import packed, sampled
@@ -47,7 +47,7 @@ class Played(NamedTuple):
         store, study: where they are recorded.
         frames: as :func:`.match_frames` makes them, with the measures that pages make use of.
         sample: transcripts in the page, for each pairing and way of ending.
-        port: where ``cheaptalk view`` will listen, for links to all other transcripts.
+        viewer: the address of a viewer, for links to all other transcripts.
         others: studies whose matches are taken together with the study's.
     """
 
@@ -55,7 +55,7 @@ class Played(NamedTuple):
     study: str
     frames: Mapping[str, pl.DataFrame]
     sample: int = 1
-    port: int = PORT
+    viewer: str = VIEWER
     others: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -63,7 +63,7 @@ class Played(NamedTuple):
 
     @classmethod
     def of(
-        cls, store: Place, study: Named, *others: Named, sample: int = 1, port: int = PORT
+        cls, store: Place, study: Named, *others: Named, sample: int = 1, viewer: str = VIEWER
     ) -> "Played":
         """The matches of a study, with the measures that the page shows.
 
@@ -81,7 +81,7 @@ class Played(NamedTuple):
                 match_frames(opened, one, only=measures_shown(places_of(opened, one)))
                 for one in names
             ]
-        return cls(opened, first, _together(frames), sample, port, tuple(rest))
+        return cls(opened, first, _together(frames), sample, viewer, tuple(rest))
 
     @property
     def studies(self) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ def _write(
         out,
         name=name,
         leads_to=played.study if played else "",
-        port=played.port if played else None,
+        viewer=played.viewer if played else "",
         played=played,
         transcripts=_transcripts(played) if played else "",
         store=played.store.path.name if played else "",

@@ -8,7 +8,7 @@ from pathlib import Path
 from cheaptalk.records import Store
 from cheaptalk.reports.charts.colours import tones_of
 from cheaptalk.reports.output import write_page
-from cheaptalk.reports.pages import PORT
+from cheaptalk.reports.pages import VIEWER
 from cheaptalk.reports.recipes.evidence import DRAWS, Evidence
 from cheaptalk.reports.recipes.parts import (
     RECIPES,
@@ -161,7 +161,9 @@ def findings(
     return Findings(chosen, evidence, tuple(parts()))
 
 
-def write_findings(found: Findings, out: Path | str, *, sample: int = 1, port: int = PORT) -> None:
+def write_findings(
+    found: Findings, out: Path | str, *, sample: int = 1, viewer: str = VIEWER
+) -> None:
     """Write a recipe's tables and figures as a page that works offline.
 
     The same store gives the same page. An existing file is replaced at the end, whole.
@@ -170,7 +172,7 @@ def write_findings(found: Findings, out: Path | str, *, sample: int = 1, port: i
         found: see :func:`.findings`.
         out: the file to write.
         sample: transcripts in the page, for each pairing and way of ending.
-        port: where ``cheaptalk view`` will listen, for links to all other transcripts.
+        viewer: the address of a viewer, for links to all other transcripts.
 
     Raises:
         CheaptalkError: the file cannot be written.
@@ -184,7 +186,7 @@ def write_findings(found: Findings, out: Path | str, *, sample: int = 1, port: i
         name=evidence.study,
         evidence=evidence,
         leads_to=evidence.study,
-        port=port,
+        viewer=viewer,
         sample=sample,
         sampled=len(chosen),
         store=evidence.store.title,

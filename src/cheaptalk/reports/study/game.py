@@ -16,6 +16,7 @@ from cheaptalk.reports.recipes.parts import Answer, Charts, RecipePart, Shown, T
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.reports.study import figures
 from cheaptalk.reports.study.answers import answer
+from cheaptalk.reports.study.effects import effects
 from cheaptalk.reports.study.figures import COUNTS
 from cheaptalk.reports.study.scores import (
     ANSWERS,
@@ -82,6 +83,7 @@ def _game(name: str, evidence: Evidence) -> Iterator[Shown]:
     yield from _charts(f"{name}-values", "How matches went", figures.distributions(game))
     yield _answers(game, evidence)
     yield _varied(game, evidence)
+    yield from effects(game)
     first, rest = game.doc
     forfeit = f"Where a seat finally gives no valid answer: {game.rules.forfeit}"
     yield Text("The game", "\n\n".join(filter(None, (first, rest, forfeit, *game.notes))))

@@ -8,7 +8,7 @@ import polars as pl
 from cheaptalk.records import Status, Store
 from cheaptalk.records.judgements import judges_of
 from cheaptalk.reports.charts.chart import Lead
-from cheaptalk.reports.pages import PORT
+from cheaptalk.reports.pages import VIEWER
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import findings, write_findings
 from cheaptalk.reports.recipes.parts import Lacking, Recipe, RecipePart
@@ -46,7 +46,7 @@ def report(
     *,
     as_published: bool = False,
     sample: int = 3,
-    port: int = PORT,
+    viewer: str = VIEWER,
 ) -> None:
     """Write a study's report as one HTML file that works offline.
 
@@ -59,14 +59,14 @@ def report(
         out: the file to write.
         as_published: compute measures as the published systems' code does, where that differs.
         sample: transcripts in the page, for each pairing and way of ending.
-        port: where ``cheaptalk view`` will listen, for links to all other transcripts.
+        viewer: the address of a viewer, for links to all other transcripts.
 
     Raises:
         StoreError: there is no such study.
         CheaptalkError: a game is not installed, a measure failed, or the file cannot be written.
     """
     found = findings(store, study, study_recipe(store, study), as_published=as_published)
-    write_findings(found, out, sample=sample, port=port)
+    write_findings(found, out, sample=sample, viewer=viewer)
 
 
 def games_played(evidence: Evidence) -> Iterator[ReportTable]:

@@ -192,8 +192,10 @@
       return details;
     };
 
+    const viewer = new URL(`${document.body.dataset.viewer}/studies/`, location).href;
+
     window.readMatches = async (url) => {
-      const [, , study, game] = url.pathname.split("/").map(decodeURIComponent);
+      const [, study, game] = url.href.slice(viewer.length).split(/[/?]/).map(decodeURIComponent);
       const query = [...url.searchParams];
       const players = query.filter(([name]) => name.startsWith("player."));
       const anywhere = query.filter(([name]) => name === "player").map(([, label]) => label);
@@ -214,8 +216,9 @@
         ? `${entries.length} of these matches ${entries.length > 1 ? "are" : "is"} in this page, drawn at random. `
         : "None of these matches is in this page's sample. ";
       const note = make("p", said);
+      const { command } = document.body.dataset;
       note.append("All of them: ", make("a", "open the viewer", { href: url.href, target: "_blank", rel: "noreferrer" }),
-        " (while ", make("code", `cheaptalk view ${document.body.dataset.study}`), " runs).");
+        ...(command ? [" (while ", make("code", command), " runs)."] : ["."]));
       show(heading, note, ...entries.map((entry, place) => opened(entry, place === 0)));
     };
 
@@ -224,7 +227,7 @@
       const link = event.target.closest("a[href]") ?? (row && !String(getSelection()) ? row.querySelector("th a[href]") : null);
       if (!link || event.ctrlKey || event.metaKey || event.shiftKey || (link.target.baseVal ?? link.target)) return;
       const address = link.href.baseVal ?? link.href; // of a mark in a chart, or of a link
-      if (address.startsWith(`${document.body.dataset.viewer}/`)) {
+      if (address.startsWith(viewer)) {
         event.preventDefault();
         window.readMatches(new URL(address));
       } else if (link.classList.contains("about")) {

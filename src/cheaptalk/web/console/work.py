@@ -15,7 +15,7 @@ from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.viewer.viewer import make_viewer
 
 RUNS = ("start", "pause", "resume", "stop")
-MAKES = ("report", "effects", "export", "comparison")
+MAKES = ("report", "export", "comparison")
 
 
 class Reading(Response):
@@ -126,7 +126,7 @@ class Work:
             "data.html.jinja", name=draft.name, tab="data", there=there, others=others,
             has_people=draft.name in self.laboratory.open,
             listed=await outputs.listed(draft.name) if there else [],
-            making=outputs.making(draft.name) if there else None,
+            making=outputs.making(draft.name) if there else None, recipes=await outputs.recipes(),
         )  # fmt: skip
 
     async def make(self, visit: Visiting, name: str) -> Response:
@@ -137,9 +137,7 @@ class Work:
         if what == "comparison":
             await outputs.comparison(name, visit.form.get("other", ""))
         elif what == "report":
-            await outputs.report(name)
-        elif what == "effects":
-            await outputs.effects(name)
+            await outputs.report(name, visit.form.get("recipe") or None)
         else:
             await outputs.export(name)
         self.audit.enter(visit.account.name, f"made: {what}", name)

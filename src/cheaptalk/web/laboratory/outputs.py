@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cheaptalk.calls.orders import ControlError
-from cheaptalk.papers.glee.families import FAMILIES
 from cheaptalk.records import StoreError
 from cheaptalk.reports.pages import page_policy
 from cheaptalk.reports.recipes.parts import RECIPES
@@ -23,6 +22,9 @@ from cheaptalk.whole_files import whole_file
 
 FORMS = ["csv", "parquet", "jsonl"]
 """The formats of exports."""
+
+VIEWER = ("--viewer", "../transcripts")
+"""Where a page finds the transcripts of its study when it is read in the console."""
 
 
 class Output(NamedTuple):
@@ -96,6 +98,11 @@ class Outputs(Commands):
         for work in self._works.values():
             await work.task
 
+    async def recipes(self) -> dict[str, str]:
+        """The titles of papers' tables and figures, by the recipe's name."""
+        found = await asyncio.to_thread(dict, RECIPES)
+        return {name: found[name].title for name in sorted(found)}
+
     async def report(self, name: str, recipe: str | None = None) -> None:
         """Begin a study's report, or the tables and figures of a paper from it.
 
@@ -109,23 +116,14 @@ class Outputs(Commands):
             ControlError: another output of the study is being made.
         """
         if recipe is None:
-            wanted = _Wanted("report.html", "Report", ("report", name), (name,))
+            wanted = _Wanted("report.html", "Report", ("report", name, *VIEWER), (name,))
         else:
-            found = (await asyncio.to_thread(dict, RECIPES)).get(recipe)
-            if found is None:
-                raise unknown("recipe", recipe, sorted(RECIPES))
-            words = ("report", name, "--recipe", recipe)
-            wanted = _Wanted(f"recipe-{recipe}.html", f"Report: {found.title}", words, (name,))
+            recipes = await self.recipes()
+            if recipe not in recipes:
+                raise unknown("recipe", recipe, sorted(recipes))
+            words = ("report", name, "--recipe", recipe, *VIEWER)
+            wanted = _Wanted(f"recipe-{recipe}.html", f"Report: {recipes[recipe]}", words, (name,))
         await self._begin(name, wanted)
-
-    async def effects(self, name: str) -> None:
-        """Begin a page with the effect of every parameter that a study varies.
-
-        Of bargaining, negotiation and persuasion it is GLEE's tables and figures, of other games
-        the study's own report, which says what was varied. Raises as :meth:`report` does.
-        """
-        seen = await self._seen(name)
-        await self.report(name, "glee" if FAMILIES.keys() & seen.games.keys() else None)
 
     async def comparison(self, name: str, other: str) -> None:
         """Begin a comparison of another study with this one: the other one less this.
@@ -135,7 +133,7 @@ class Outputs(Commands):
             StoreError: one of them has no match yet.
             ControlError: another output of the study is being made.
         """
-        words = ("compare", name, other, "--other-store", str(self.folder.store(other)))
+        words = ("compare", name, other, "--other-store", str(self.folder.store(other)), *VIEWER)
         wanted = _Wanted(f"compare-{other}.html", f"Comparison with {other}", words, (name, other))
         await self._begin(name, wanted)
 

@@ -44,7 +44,7 @@ class TableView(NamedTuple):
         asking, how: what the question says, and how it is to be answered where that is not plain.
         problem: why the answer before does not count; empty where there was none.
         screen: how the game looks to them.
-        waits_for: whom the table waits for, by name.
+        waits_for: whom the table waits for besides this person, by name.
         until: when the last of them must have answered, in seconds since 1970; None without a
             deadline.
         stood_in: people in whose places programs play, by name.
@@ -102,7 +102,7 @@ def table_view(house: House, room: Room, guest: Guest, language: Language) -> Ta
     teller = style(game.name, spec.style).to(game, seat)
     heard = table.heard[seat]
     entries = list(_entries(teller, heard[1:], language))
-    names = [game.called(one.place) for one in game.seats if one.name in table.pending]
+    pending = [one.place for one in game.seats if one.name in table.pending]
     dues = [one.due for each in room.sittings.values() for one in each.open.values() if one.due]
     outcome = table.outcome
     paid = None if outcome is None else table.game.place_payoffs(outcome)[place]
@@ -116,7 +116,7 @@ def table_view(house: House, room: Room, guest: Guest, language: Language) -> Ta
         _how(question, teller) if question else "",
         _problem(sitting, question, language) if question else "",
         _screen(table, game, seat, language),
-        list(dict.fromkeys(names)),
+        [game.called(one) for one in dict.fromkeys(pending) if one != place],
         max(dues, default=None),
         [game.called(one) for one in room.stood_in if one != place],
         spec.away is not None,

@@ -1,0 +1,233 @@
+"""People who go the papers' paths, by pages alone or in a window of a browser."""
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import cheaptalk as ct
+from cheaptalk.rules import Action, game_box
+from cheaptalk.studies import parse_study
+from cheaptalk.studies.people.steps import Quiz
+from cheaptalk.studies.study import Study
+from cheaptalk.web.bots.pages import Form, Page
+from tests.reports.browser import Tab, browser
+from tests.web.participants.comers import Comer, Open
+from tests.web.served import served_experiment
+from tests.web.walker import posted
+
+FAIR: dict[str, Any] = {
+    "bargaining": "equal_split", "negotiation": "split_the_difference",
+    "persuasion": {"alice": "honest", "bob": "trusting"}, "deal_or_no_deal": "fair",
+    "chip_trading": "one_for_one",
+}  # fmt: skip
+"""The strategies of people here, and of whoever plays in the place of a model, perhaps by place."""
+UNDERSTOOD = {
+    "start": "10", "green": "yes", "others": "no", "offers": "one", "same_colour": "no",
+    "unequal": "yes", "chosen": "no", "able": "only who holds four blue chips or more",
+}  # fmt: skip
+"""What is to be understood of chip trading, by question."""
+PRESCREENED = {"alone": "yes", "sample": "To listen."}
+"""What Deal or No Deal asks beforehand."""
+PHONE = 390
+"""Pixels across."""
+FILL = """(action, fields) => {
+  const form = [...document.forms].find(one => one.getAttribute("action") === action
+    && Object.keys(fields).every(name => one.elements[name]));
+  if (!form) return false;
+  const parts = [...form.elements].filter(one => one.name in fields);
+  if (parts.some(one => one.type === "hidden" && one.value !== fields[one.name])) return false;
+  form.closest("details")?.setAttribute("open", "");
+  let button = form.querySelector("button:not([type=button])");
+  for (const one of parts) {
+    if (one.type === "radio" || one.type === "checkbox") {
+      if (one.value === fields[one.name] && !one.checked) one.click();
+    } else if (one.tagName === "BUTTON") {
+      if (one.value === fields[one.name]) button = one;
+    } else if (one.type !== "hidden") {
+      one.value = fields[one.name];
+      one.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+  }
+  button.click();
+  return true;
+}"""
+"""Fills in a form and sends it; false where the page has another one by now."""
+
+
+def of_preset(name: str, **changes: Any) -> Study:
+    """A preset with changes, such as scripts in the places of its models."""
+    preset = ct.preset(name)
+    assert preset is not None
+    data = preset.model_dump(mode="json", exclude_defaults=True)
+    changes["players"] = data["players"] | changes.get("players", {})
+    return parse_study(data | changes, name)
+
+
+def scripted(name: str, **changes: Any) -> Study:
+    """A preset with scripts in the places of its models, and further changes."""
+    study = of_preset(name, **changes)
+    games = {grid.game for grid in study.games}
+    script = {"strategies": {game: FAIR[game] for game in games}}
+    models = [label for label in study.players if label == "model"]
+    return of_preset(name, **changes, players=dict.fromkeys(models, script))
+
+
+class Person(Comer):
+    """Somebody who comes to a preset's study, and plays as one of the games' strategies does.
+
+    Attributes:
+        visited: the steps that they answered, in order.
+        seen: the words of the pages on which they did something.
+    """
+
+    def __init__(self, there: Open, name: str, /, **answers: str) -> None:
+        super().__init__(there, name)
+        self.answers = {"name": "Zerlina"} | answers
+        self.visited: list[str] = []
+        self.seen: list[str] = []
+
+    async def step(self) -> Page:
+        self.seen.append(self.page.words)
+        if self.page.form("page"):
+            self.visited.append(self.who.journey.stop.name)
+        forms = self.page.forms_for("answer")
+        if not forms:
+            return await super().step()
+        room = self.who.guest.room
+        question = None if room is None else room.sitting(self.who.guest).question
+        if room is None or room.table is None or question is None:
+            return await self.look()
+        asked = room.table.asked(question.call.seat)
+        name = room.table.game.name
+        fair = FAIR[name]
+        kept = fair if isinstance(fair, str) else fair[room.place_of(self.who.guest)]
+        action = game_box(name).strategies[kept].function(asked)
+        assert isinstance(action, Action)
+        fields = posted(action) | {"question": question.key}
+        if name in ("bargaining", "negotiation", "persuasion") and "message" in fields:
+            fields["message"] = self.said
+        return await self.press(forms[0], fields)
+
+    async def play(self) -> Page:
+        """Go on to what follows the game that they are at, or come to."""
+        await self.to("done")
+        return await self.step()
+
+
+class Visitor(Person):
+    """The same in a browser: every form is filled in and sent in a window as narrow as a phone.
+
+    Attributes:
+        shots: where pictures are kept of what they saw, one of each kind of page; nowhere if None.
+        kinds: of pages that they saw.
+        wide: those that can be scrolled sideways.
+        seconds: from each click to the page that followed.
+        failure: why they came to no end.
+    """
+
+    def __init__(self, there: Open, name: str, tab: Tab, /, **answers: str) -> None:
+        super().__init__(there, name, **answers)
+        self.tab = tab
+        self.shots: Path | None = None
+        self.kinds: list[str] = []
+        self.wide: list[str] = []
+        self.seconds: list[float] = []
+        self.failure: Exception | None = None
+
+    async def take_part(self, games: int) -> None:
+        """Come, and go on to the end of a visit of so many games."""
+        try:
+            await self.come()
+            while not self.page.ending:
+                self.more = len(self.who.plays) < games
+                await self.step()
+        except Exception as failure:  # noqa: BLE001 - the others go on; whoever let them come sees it
+            self.failure = failure
+
+    async def come(self) -> Page:
+        recruitment = self.there.experiment.protocol.recruitment
+        base = str(self.there.client.base_url).rstrip("/")
+        await self.tab.visit(f"{base}/?{recruitment.parameters[0]}={self.name}", PHONE)
+        entry = (await self.look()).form("enter")
+        assert entry is not None, self.page.words
+        await self.press(entry, {})
+        self.path = await self.tab.run("location.pathname")
+        return await self.look()
+
+    async def look(self) -> Page:
+        await asyncio.sleep(0.1)
+        self.page = Page(await self.tab.run("document.documentElement.outerHTML"))
+        await self.keep()
+        return self.page
+
+    async def keep(self) -> None:
+        """Keep a picture of a page that is of another kind than those before."""
+        page = self.page
+        if not self.path and not page.form("enter"):
+            return
+        step = self.who.journey.stop.name if self.path else "entry"
+        kind = " ".join([step, *(one.deed for one in page.forms), page.ending, page.problem[:9]])
+        if kind in self.kinds:
+            return
+        self.kinds.append(kind)
+        if await self.tab.run("document.documentElement.scrollWidth > innerWidth"):
+            self.wide.append(kind)
+        if self.shots is not None:
+            shot = self.shots / f"{len(self.kinds):02} {step}.png"
+            shot.write_bytes(await self.tab.screenshot())
+
+    async def press(self, form: Form, fields: Any) -> Page:
+        clicked = time.perf_counter()
+        before = await self.tab.run("performance.timeOrigin")
+        if await self.tab.run(f"({FILL})(...{json.dumps([form.action, dict(fields)])})"):
+            await self.tab.until(
+                f"performance.timeOrigin !== {before} && document.readyState === 'complete'"
+            )
+            self.seconds.append(time.perf_counter() - clicked)
+        return await self.look()
+
+    async def step(self) -> Page:
+        stop = self.who.journey.stop
+        if self.page.form("page") and isinstance(getattr(stop, "step", None), Quiz):
+            (item,) = self.there.experiment.page_of(self.who).items
+            self.answers["quiz"] = next(one for one in item.options if item.is_right(one))
+        return await super().step()
+
+
+def visiting(
+    folder: Path,
+    study: Study,
+    people: int,
+    games: int,
+    answers: Mapping[str, str],
+    shots: Path | None = None,
+) -> list[Visitor]:
+    """Let people take part at once, each in a window, until each has come to an end or failed.
+
+    Args:
+        folder: for the study's store and the browser's profile.
+        games: that each plays.
+        answers: to questions on the path, by name.
+        shots: where pictures of what the first of them saw are kept.
+    """
+
+    async def visit() -> list[Visitor]:
+        async with (
+            served_experiment(folder, study) as there,
+            browser(folder / "profile") as opened,
+        ):
+            came = [
+                Visitor(there, f"{study.name}-{number}", await opened.tab(), **answers)
+                for number in range(people)
+            ]
+            came[0].shots = shots
+            await asyncio.gather(*(one.take_part(games) for one in came))
+            await asyncio.gather(
+                *(one.tab.send("Page.navigate", url="about:blank") for one in came)
+            )  # which hear no more events
+            return came
+
+    return asyncio.run(visit())

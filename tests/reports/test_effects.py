@@ -1,0 +1,69 @@
+"""What parameters do, as a study's report tells it."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.reports.study.effects import effects
+from cheaptalk.reports.study.scores import GameScores
+from tests.fakes import spec
+
+PLAYERS = {"fair": {"strategy": "subgame_perfect"}, "firm": {"strategy": "conceder"}}
+"""Who come to other ends by who begins."""
+
+
+def scores(folder: Path, *games: dict[str, object]) -> GameScores:
+    """A study's only game."""
+    study = ct.studies.parse_study(spec(deals=3, players=PLAYERS, games=[*games]), "x")
+    ct.run(study, folder / "s.sqlite")
+    with ct.Store.open(folder / "s.sqlite") as store:
+        (frame,) = ct.frames.match_frames(store, study.name).values()
+        return GameScores("bargaining", frame, {"alice": "alice", "bob": "bob"})
+
+
+def shown(game: GameScores) -> pl.DataFrame:
+    """The table of effects."""
+    found = list(effects(game))
+    return found[1].frame if found else pl.DataFrame()  # type: ignore[union-attr]  # a table
+
+
+def test_an_effect_is_the_difference_of_means_where_all_else_is_balanced(tmp_path: Path) -> None:
+    grid = {"horizon": [2, 4, 6], "discounts": [[0.9, 0.9], [0.5, 0.9]]}
+    game = scores(tmp_path, {"game": "bargaining", "fixed": {"money": 100}, "grid": grid})
+    table = shown(game)
+    (row,) = table.filter(score="Efficiency", parameter="discounts").rows(named=True)
+    means = {
+        texts: frame["efficiency"].mean()
+        for (texts,), frame in game.scored.group_by("game.discounts")
+    }
+    (here,) = (mean for text, mean in means.items() if row["level"] == str(text)[1:-1])
+    (over,) = (mean for text, mean in means.items() if row["over"] == str(text)[1:-1])
+    assert row["effect"] == pytest.approx(here - over)
+    assert abs(row["effect"]) > 0.01
+    assert row["effect.n"] == len(game.scored) / 2
+    assert table.filter(score="Efficiency", parameter="horizon").height == 2
+    assert set(table["score"]) == {score.title for score in game.scores if not score.is_payoff}
+
+
+def test_who_played_is_held_fixed(tmp_path: Path) -> None:
+    """Only one pairing plays for 10,000, and the parameter gets no credit for who they are."""
+    both = {"game": "bargaining", "fixed": {"horizon": 3, "money": 100}}
+    one = {**both, "fixed": {"horizon": 3, "money": 10_000}, "pairing": [["fair", "firm"]]}
+    game = scores(tmp_path, both, one)
+    raw = game.scored.group_by("game.money").agg(pl.col("alice_gain").mean())
+    assert raw["alice_gain"].n_unique() == 2
+    (row,) = shown(game).filter(score="Alice gain").rows(named=True)
+    assert (row["parameter"], row["effect"]) == ("money", pytest.approx(0, abs=1e-9))
+
+
+def test_parameters_that_go_together_are_not_told_apart_and_one_value_has_no_effect(
+    tmp_path: Path,
+) -> None:
+    cases = [{"money": 100, "horizon": 2}, {"money": 200, "horizon": 4}]
+    together = scores(tmp_path, {"game": "bargaining", "cases": cases})
+    assert shown(together).is_empty()
+    (tmp_path / "s.sqlite").unlink()
+    alone = scores(tmp_path, {"game": "bargaining", "fixed": cases[0]})
+    assert list(effects(alone)) == []
