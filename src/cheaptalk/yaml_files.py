@@ -33,6 +33,8 @@ MOST_VALUES = 1_000_000
 """Values that a file may hold, with all that its anchors stand for."""
 MOST_DIGITS = 100
 """Characters that a number may have."""
+SHORT = 80
+"""Characters up to which a list or a mapping stands in one line."""
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
@@ -87,6 +89,30 @@ class _Loader(yaml.SafeLoader):
             second = next(key for key in twice[1:] if str(key.value) == str(twice[0].value))
             raise _refused(f'the key "{second.value}" stands twice', second)
         return super().construct_mapping(node, deep)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes values as people do: what is short in one line, long texts as they are read."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def text(self, data: str) -> yaml.ScalarNode:
+        style = "|" if "\n" in data else None
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+    def several(self, data: list[Any] | dict[Any, Any]) -> yaml.Node:
+        inner = data if isinstance(data, list) else data.values()
+        plain = not any(isinstance(one, list | dict) or "\n" in str(one) for one in inner)
+        flow = bool(self.represented_objects) and plain and len(str(data)) <= SHORT
+        if isinstance(data, list):
+            return self.represent_sequence("tag:yaml.org,2002:seq", data, flow_style=flow)
+        return self.represent_mapping("tag:yaml.org,2002:map", data, flow_style=flow)
+
+
+_Dumper.add_representer(str, _Dumper.text)
+_Dumper.add_representer(list, _Dumper.several)
+_Dumper.add_representer(dict, _Dumper.several)
 
 
 def _refused(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
@@ -175,10 +201,13 @@ def default_text(field: FieldInfo) -> str:
 
 
 def as_block(data: Any) -> str:
-    """Plain data as YAML in the order it has, a field in each line.
+    """Plain data as YAML in the order it has, a field in each line but what is short.
 
-    >>> print(as_block({"url": "https://gpu/v1", "key": "LAB_KEY"}))
+    >>> print(as_block({"url": "https://gpu/v1", "text": "First.\\n\\nSecond."}))
     url: https://gpu/v1
-    key: LAB_KEY
+    text: |-
+      First.
+    <BLANKLINE>
+      Second.
     """
-    return str(yaml.safe_dump(data, sort_keys=False, width=100)).strip()
+    return str(yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=math.inf)).strip()

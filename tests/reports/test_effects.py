@@ -1,6 +1,7 @@
 """What parameters do, as a study's report tells it."""
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -14,7 +15,7 @@ PLAYERS = {"fair": {"strategy": "subgame_perfect"}, "firm": {"strategy": "conced
 """Who come to other ends by who begins."""
 
 
-def scores(folder: Path, *games: dict[str, object]) -> GameScores:
+def scores(folder: Path, *games: dict[str, Any]) -> GameScores:
     """A study's only game."""
     study = ct.studies.parse_study(spec(deals=3, players=PLAYERS, games=[*games]), "x")
     ct.run(study, folder / "s.sqlite")
@@ -34,13 +35,9 @@ def test_an_effect_is_the_difference_of_means_where_all_else_is_balanced(tmp_pat
     game = scores(tmp_path, {"game": "bargaining", "fixed": {"money": 100}, "grid": grid})
     table = shown(game)
     (row,) = table.filter(score="Efficiency", parameter="discounts").rows(named=True)
-    means = {
-        texts: frame["efficiency"].mean()
-        for (texts,), frame in game.scored.group_by("game.discounts")
-    }
-    (here,) = (mean for text, mean in means.items() if row["level"] == str(text)[1:-1])
-    (over,) = (mean for text, mean in means.items() if row["over"] == str(text)[1:-1])
-    assert row["effect"] == pytest.approx(here - over)
+    means = game.scored.group_by("game.discounts").agg(pl.col("efficiency").mean())
+    mean = {text[1:-1]: value for text, value in means.iter_rows()}
+    assert row["effect"] == pytest.approx(mean[row["level"]] - mean[row["over"]])
     assert abs(row["effect"]) > 0.01
     assert row["effect.n"] == len(game.scored) / 2
     assert table.filter(score="Efficiency", parameter="horizon").height == 2

@@ -90,10 +90,12 @@ def expect(thing: object, kind: type, wanted: str) -> None:
 def counted(number: int, what: str) -> str:
     """So many of something, in words as they stand behind a number.
 
-    >>> counted(1, "match"), counted(1200, "call"), counted(0, "reply")
-    ('1 match', '1,200 calls', '0 replies')
+    >>> counted(1, "match"), counted(1200, "call"), counted(0, "reply"), counted(2, "person")
+    ('1 match', '1,200 calls', '0 replies', '2 people')
     """
-    if number != 1:
+    if number != 1 and what == "person":
+        what = "people"
+    elif number != 1:
         what = f"{what[:-1]}ie" if what.endswith("y") and what[-2] not in "aeiou" else what
         what += "es" if what.endswith(("s", "x", "ch", "sh")) else "s"
     return f"{number:,} {what}"

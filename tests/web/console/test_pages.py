@@ -63,6 +63,7 @@ def test_every_route_lets_in_those_alone_whose_role_suffices(tmp_path: Path) -> 
             ("GET", "/start"): Role.RESEARCHER, ("GET", "/form"): Role.RESEARCHER,
             ("POST", "/form"): Role.RESEARCHER, ("POST", "/form/counts"): Role.RESEARCHER,
             ("POST", "/form/cost"): Role.RESEARCHER, ("GET", "/study_form.js"): Role.VIEWER,
+            ("GET", "/live.js"): Role.VIEWER,
             ("GET", "/studies/{name}/overview"): Role.VIEWER,
             ("GET", "/studies/{name}/design"): Role.VIEWER,
             ("GET", "/studies/{name}/log"): Role.VIEWER,

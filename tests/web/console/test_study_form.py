@@ -171,11 +171,17 @@ def test_a_roster_joins_and_shared_settings_hold_for_its_models() -> None:
 
 
 def test_what_participants_go_through_comes_back() -> None:
-    people = "path:\n- consent: Do you agree?\n- games: {}\npay: {base: 2.5}"
+    people = {
+        "path": "- consent: Do you agree?\n- games: {}", "pay.base": "2.5", "cohorts": "a\n b",
+        "title": "{en: Money, de: Geld}", "pay.bonus": "- rate: 0.1", "recruitment.source": "sona",
+        "more": "codes: {complete: ''}\npay: {most: 9}",
+    }  # fmt: skip
     players = second(label="ann", kind="person")
     study = study_from(filled(players=players, pairing="people", people=people))
     assert study.people is not None
-    assert study.people.pay.base == 2.5
+    assert (study.people.pay.base, study.people.pay.most) == (2.5, 9)
+    assert study.people.cohorts == ["a", "b"]
+    assert study.people.title == {"en": "Money", "de": "Geld"}
     assert study_from(posted(fields_from(study))) == study
 
 
@@ -188,6 +194,7 @@ def second(**fields: str) -> list[PlayerFields]:
 
 
 Written = dict[str, Any]
+GAMES = "- games: {}"
 BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"name": "two words"}, "name", "is no name"),
     ({"seed": "one"}, "seed", "whole number"),
@@ -200,8 +207,22 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"models": "{temperatur: 1}"}, "models", 'did you mean "temperature"'),
     ({"models": "warm"}, "models", "are no settings"),
     ({"unanswered": "refused: shrug"}, "unanswered", "keep"),
-    ({"people": "{path: []}"}, "people", "path: should"),
-    ({"people": "{path: [{consnt: x}]}"}, "people", "consent"),
+    ({"people": {"path": "[]"}}, "people.path", "should have at least 1"),
+    ({"people": {"path": "- consnt: x"}}, "people.path", "consent"),
+    ({"people": {"title": "Money"}}, "people.path", "what participants go through"),
+    ({"people": {"path": GAMES, "pay.base": "much"}}, "people.pay.base", "a number"),
+    ({"people": {"path": GAMES, "pay.bonus": "- rat: 1"}}, "people.pay.bonus", '"rate"'),
+    (
+        {"people": {"path": GAMES, "recruitment.source": "code"}},
+        "people.recruitment.source",
+        "under invited",
+    ),
+    (
+        {"people": {"path": GAMES, "more": "pay: {base: 1}", "pay.base": "2"}},
+        "people.more",
+        "a field of its own",
+    ),
+    ({"people": {"path": GAMES, "more": "pay: 1", "pay.base": "2"}}, "people.more", "NAME: VALUE"),
     ({"sample": "many"}, "sample", "whole number"),
     ({"sample": "999999"}, "sample", "only 4 are possible"),
     ({"pairing": "listed"}, "seatings", "is no pairing"),

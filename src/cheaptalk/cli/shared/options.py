@@ -106,7 +106,7 @@ PublishedOption = Annotated[
 ]
 DrawSeedOption = Annotated[int, typer.Option(min=0, help="Seed of the draws.")]
 PortOption = Annotated[
-    int, typer.Option(min=0, max=65535, help="The viewer's port; 0 takes a free one.")
+    int, typer.Option(min=0, max=65535, help="Where to listen; 0 takes a free one.")
 ]
 ViewerOption = Annotated[
     str,

@@ -1,7 +1,7 @@
 """Participants as researchers see them: who is where, and what can be done for and with them."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, NamedTuple
 
 from fastapi import HTTPException, Query
@@ -14,7 +14,7 @@ from cheaptalk.web.console.reception import STUDY, Reception, Visiting
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.participants.people import Participant
-from cheaptalk.web.participants.supervisor import Supervisor
+from cheaptalk.web.participants.supervisor import MISSED, Supervisor
 
 PAGE = 100
 """Participants that stand on one page."""
@@ -29,13 +29,31 @@ class Stood(NamedTuple):
 
     Attributes:
         step: its name.
-        passed: how many have come there, or beyond.
+        came: how many have come there.
+        wrong: how many of them answered wrongly there, once or more often.
+        ended: how many ended there before they had completed.
         here: how many are there now.
     """
 
     step: str
-    passed: int
+    came: int
+    wrong: int
+    ended: int
     here: int
+
+
+class Prompts(NamedTuple):
+    """Prompts for attention in games.
+
+    Attributes:
+        sent: how many there were.
+        open: how many of these wait for an answer.
+        missed: how many people missed one.
+    """
+
+    sent: int
+    open: int
+    missed: int
 
 
 class People:
@@ -79,7 +97,7 @@ class People:
             steps=list(_steps(opened.supervisor)), endings=Counter(one.ending for one in everybody),
             link_to=f"{self._address(visit)}/s/{name}{experiment.protocol.link}",
             people=chosen[after : after + PAGE], total=len(chosen), at=at, after=after, page=PAGE,
-            where=where, gone=gone,
+            where=where, gone=gone, prompts=_prompts(everybody),
         )  # fmt: skip
 
     def _address(self, visit: Visiting) -> str:
@@ -181,12 +199,27 @@ def _steps(supervisor: Supervisor) -> Iterator[Stood]:
     """The steps in order, with how many have come that far and how many are there."""
     people = supervisor.experiment.people.values()
     here = Counter(one.journey.stop.name for one in people if one.ending is None)
-    came: Counter[str] = Counter()
+    came, wrong, ended = Counter[str](), Counter[str](), Counter[str]()
     for one in people:
-        names = {given.step for given in one.journey.responses}
+        given = one.journey.responses
+        names = {answer.step for answer in given}
         came.update(names | ({one.journey.stop.name} if one.ending is None else set()))
+        wrong.update({answer.step for answer in given if answer.right is False})
+        if one.ending not in (None, "complete") and given:
+            ended[given[-1].step] += 1
     for step in supervisor.protocol.steps:
-        yield Stood(step.called, came[step.called], here[step.called])
+        counts = (each[step.called] for each in (came, wrong, ended, here))
+        yield Stood(step.called, *counts)
+
+
+def _prompts(people: Iterable[Participant]) -> Prompts:
+    """What became of prompts for attention."""
+    everybody = list(people)
+    sent = [one for who in everybody for one in who.notices if one.wanted is not None]
+    return Prompts(
+        len(sent), sum(one.answered is None for one in sent),
+        sum(MISSED in who.flags for who in everybody),
+    )  # fmt: skip
 
 
 def _words(visit: Visiting) -> str:

@@ -1,12 +1,13 @@
 """The console as a web application, to be mounted under an address of the laboratory."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from argon2 import PasswordHasher
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
-from fastapi.responses import Response
+from fastapi.responses import FileResponse, Response
 from sqlalchemy.exc import OperationalError
 
 from cheaptalk.rules import CheaptalkError
@@ -24,8 +25,10 @@ from cheaptalk.web.headers import Headed, page_headers
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.site import make_site
+from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 
+LIVE = Path(__file__).parent / "live.js"
 CODE_LETTERS = 12
 """Of the code for setting up: 60 bits."""
 
@@ -61,6 +64,7 @@ def make_console(
     app = reception.app
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
     app.add_middleware(Headed, headers=page_headers(STYLE))
+    reception.page_at("/live.js", _live, Role.VIEWER)
     pages = (Studies(database, remove).add, Designing(database).add)
     for add in (add_entrance, *pages, add_team, *more):
         add(reception)
@@ -74,6 +78,11 @@ def make_console(
     for turned in (LoggedOut, MustChange):
         app.add_exception_handler(turned, reception.turned_away)
     return app
+
+
+async def _live() -> Response:
+    """The script that keeps pages fresh."""
+    return FileResponse(LIVE, media_type="text/javascript")
 
 
 def make_laboratory(laboratory: Laboratory, code: str = "", title: str = "cheaptalk") -> FastAPI:

@@ -2,7 +2,6 @@
 
 import asyncio
 
-import yaml
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from markupsafe import Markup
 
@@ -18,6 +17,7 @@ from cheaptalk.web.console.studies import reading
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.drafts import BadName, Draft, Taken
 from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.yaml_files import as_block
 
 PATIENCE = 20.0
 """Seconds that a cost is waited for before it is said that it is still being estimated."""
@@ -75,7 +75,7 @@ class Designing:
         if do == "save" and look.plan is not None:
             study = look.plan.study
             data = study.model_dump(mode="json", exclude_defaults=True)
-            text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=100)
+            text = as_block(data)
             try:
                 draft = await asyncio.to_thread(
                     self.drafts.create, study.name, text, visit.account.name

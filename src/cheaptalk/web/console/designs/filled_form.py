@@ -9,6 +9,7 @@ from cheaptalk.players.seats import SEATS
 from cheaptalk.rules import CheaptalkError, game_box
 from cheaptalk.studies.study import GameGrid, Pairing, Sample, Study
 from cheaptalk.web.console.designs.parameter_fields import parameter_fields
+from cheaptalk.web.console.designs.people_fields import people_texts
 from cheaptalk.web.console.designs.study_fields import GameFields, PlayerFields, StudyFields
 from cheaptalk.web.console.designs.study_form import Unfit, first_of, people_seatings, study_from
 from cheaptalk.yaml_files import as_block, as_yaml
@@ -42,8 +43,12 @@ def fields_from(study: Study) -> StudyFields:
 
 
 def _plain(study: Study) -> dict[str, Any]:
-    """A study as data in which order counts, grids of a single value among what is fixed."""
+    """A study as data in which order counts but of codes, grids of a single value among what is
+    fixed.
+    """
     data = study.written()
+    if study.people is not None:
+        data["people"] |= {"codes": dict(sorted(study.people.codes.items()))}
     for game in data["games"]:
         single = {name: values[0] for name, values in game["grid"].items() if len(values) == 1}
         game["grid"] = {name: one for name, one in game["grid"].items() if name not in single}
@@ -69,9 +74,7 @@ def _filled(study: Study) -> StudyFields:
         dollars="" if dollars is None else as_yaml(dollars),
         limits=_block(budget),
         unanswered=_block(study.unanswered.written()),
-        people=_block(study.people.model_dump(mode="json", exclude_unset=True))
-        if study.people
-        else "",
+        people=people_texts(study.people) if study.people else {},
         games=[_game(grid, study.players) for grid in study.games],
         players=[_player(label, entry) for label, entry in study.players.items()],
     )

@@ -5,11 +5,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import TypeAlias
 
+from cheaptalk.web.console.designs.people_fields import FIELDS
+
 Pairs: TypeAlias = list[tuple[str, str]]
 """A form as it is posted: names and what stands in the fields, in the page's order."""
 MOST_ROWS = 200
 """Games, and players, that a form may have; what comes behind them is left out."""
 GAME = re.compile(r"games\.([0-9]{1,6})\.(value\.)?(.{1,200})")
+PEOPLE = "people."
+"""How the names of participants' fields begin."""
 PLAYER = re.compile(r"players\.([0-9]{1,6})\.(\w{1,20})")
 
 
@@ -77,7 +81,7 @@ class StudyFields:
         dollars: what the study may spend.
         limits: other limits of its budget, as YAML.
         unanswered: what becomes of matches without a valid answer, as YAML.
-        people: how participants come to it and what they go through, as YAML.
+        people: what stands in the fields of its participants, by name; see :data:`.FIELDS`.
         games: the games.
         players: the players.
     """
@@ -95,7 +99,7 @@ class StudyFields:
     dollars: str = ""
     limits: str = ""
     unanswered: str = ""
-    people: str = ""
+    people: dict[str, str] = field(default_factory=dict)
     games: list[GameFields] = field(default_factory=list)
     players: list[PlayerFields] = field(default_factory=list)
 
@@ -125,6 +129,8 @@ class StudyFields:
                 row = players.setdefault(int(found[1]), PlayerFields())
                 if found[2] in PLAYER_TEXTS:
                     setattr(row, found[2], text)
+            elif name.startswith(PEOPLE) and name.removeprefix(PEOPLE) in FIELDS:
+                form.people |= {name.removeprefix(PEOPLE): text} if text else {}
             elif found := GAME.fullmatch(name):
                 game = games.setdefault(int(found[1]), GameFields())
                 if found[2]:
@@ -142,6 +148,7 @@ class StudyFields:
     def _pairs(self) -> Iterator[tuple[str, str]]:
         for name in TEXTS:
             yield name, getattr(self, name)
+        yield from ((PEOPLE + name, text) for name, text in self.people.items())
         for number, game in enumerate(self.games):
             for name in GAME_TEXTS:
                 yield f"games.{number}.{name}", getattr(game, name)

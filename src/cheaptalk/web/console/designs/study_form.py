@@ -34,6 +34,7 @@ from cheaptalk.web.console.designs.parameter_fields import (
     listed_values,
     parameter_fields,
 )
+from cheaptalk.web.console.designs.people_fields import PATH, PeopleProblem, protocol_from
 from cheaptalk.web.console.designs.study_fields import GameFields, PlayerFields, StudyFields
 from cheaptalk.yaml_files import parse_yaml
 
@@ -166,7 +167,7 @@ class _Reading:
             "unanswered": self.read(
                 "unanswered", lambda: Unanswered.model_validate(mapping(form.unanswered))
             ),
-            "people": self.read("people", lambda: protocol(form.people)),
+            "people": self.people(),
             "players": self.roster(),
         }
         pairing = self.read("pairing", self.pairing)
@@ -193,6 +194,14 @@ class _Reading:
             self.problems.setdefault(where, first_problem(error))
         except (CheaptalkError, ValueError) as error:
             self.problems.setdefault(where, str(error))
+        return None
+
+    def people(self) -> Protocol | None:
+        """What participants go through."""
+        try:
+            return protocol_from(self.form.people)
+        except PeopleProblem as problem:
+            self.problems[f"people.{problem.field}"] = str(problem)
         return None
 
     def budget(self) -> Budget | None:
@@ -410,7 +419,9 @@ class _Reading:
             return Unfit({"sample": problem})
         if key == "pairing":
             return Unfit({self.where_listed(): problem})
-        known = ("players", "games", "deals", "models", "name", "people", "unanswered")
+        if key == "people":
+            return Unfit({f"people.{PATH}": problem})
+        known = ("players", "games", "deals", "models", "name", "unanswered")
         said = f"{within}: {problem}" if within else problem
         return Unfit({key: said} if key in known else {"": message})
 
@@ -490,15 +501,6 @@ def mapping(text: str) -> dict[str, Any]:
     if not isinstance(found, Mapping):
         raise ValueError(f"{shown(found)} are no settings: write NAME: VALUE, each in a line")
     return {str(key): value for key, value in found.items()}
-
-
-def protocol(text: str) -> Protocol | None:
-    """What participants go through; None where nothing is written.
-
-    Raises:
-        ValueError: it cannot be read, or is no protocol.
-    """
-    return Protocol.model_validate(mapping(text)) if text.strip() else None
 
 
 def of_roster(text: str) -> dict[str, dict[str, Any]]:

@@ -1,7 +1,7 @@
 """The pages of a study's form, as pieces of HTML for whichever page they stand in."""
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +29,7 @@ from cheaptalk.studies.study import Study
 from cheaptalk.text import capital, plain
 from cheaptalk.web.console.designs.filled_form import NotExpressible, fields_from
 from cheaptalk.web.console.designs.parameter_fields import ParameterField, parameter_fields
+from cheaptalk.web.console.designs.people_fields import FIELDS, GROUPS, SOURCES
 from cheaptalk.web.console.designs.study_fields import GameFields, StudyFields
 from cheaptalk.web.console.designs.study_form import Unfit, plan_from
 from cheaptalk.web.console.designs.study_outlook import Size, budget_doubts, not_estimated, size_of
@@ -123,6 +124,7 @@ class Start(NamedTuple):
         name: the preset's.
         description: what it is.
         size: how large it is.
+        people: whether participants come to it.
         refusal: why the form cannot hold it, so that its YAML is edited instead; empty where it
             can.
     """
@@ -130,6 +132,7 @@ class Start(NamedTuple):
     name: str
     description: str
     size: Size
+    people: bool
     refusal: str
 
 
@@ -140,7 +143,7 @@ class FormPage:
         self.templates = environment(HERE / "templates")
         self.templates.filters |= {
             "sentence": sentence, "shown": shown, "dollars": dollars_shown, "lines": lines,
-            "thousands": "{:,}".format, "field_title": field_title,
+            "thousands": "{:,}".format, "field_title": field_title, "written": written,
         }  # fmt: skip
 
     def form(
@@ -163,7 +166,7 @@ class FormPage:
         return self.render(
             "study_form.html.jinja", games=views, to=to, hidden=hidden, at=at, pairings=PAIRINGS,
             own_pairings=OWN_PAIRINGS, kinds=kinds(), all_games=list(games()),
-            known=known_names(look.form), **counted(look, cost),
+            known=known_names(look.form), groups=GROUPS, sources=SOURCES, **counted(look, cost),
         )  # fmt: skip
 
     def counts(self, look: Look) -> Markup:
@@ -208,6 +211,8 @@ def field_title(name: str, form: StudyFields) -> str:
     ('Bargaining, money', 'Player 2, name')
     """
     parts = name.split(".")
+    if parts[0] == "people":
+        return f"Participants, {FIELDS[name.removeprefix('people.')].label}"
     if parts[0] not in ("games", "players") or len(parts) < 3:
         return capital(name)
     number = int(parts[1])
@@ -226,6 +231,11 @@ def sentence(text: str) -> str:
     'Should be more than 0.'
     """
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '?', '!')) else '.'}"
+
+
+def written(typed: Mapping[str, str]) -> list[str]:
+    """The names of fields in which something is written."""
+    return [name for name, text in typed.items() if text.strip()]
 
 
 def lines(text: str) -> int:
@@ -284,6 +294,6 @@ def _starts() -> Iterator[Start]:
         try:
             fields_from(study)
         except NotExpressible as error:
-            yield Start(name, study.description, size, str(error))
+            yield Start(name, study.description, size, study.people is not None, str(error))
         else:
-            yield Start(name, study.description, size, "")
+            yield Start(name, study.description, size, study.people is not None, "")
