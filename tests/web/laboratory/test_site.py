@@ -99,6 +99,10 @@ def test_a_study_is_launched_taken_part_in_paid_once_and_deleted(tmp_path: Path)
         one = (await there.get(f"/studies/people/participants/{ann.code}")).text
         assert "words of id-of-ann" in one
 
+        told = " ".join(Page((await there.get("/studies/people/overview")).text).words.split())
+        assert "2 completed, 0 on their way; 2 people came" in told
+        assert "USD, in no payout yet" in told
+        assert "2 completed" in (await there.get("/")).text
         await there.post("/studies/people/pay", form="prolific")
         first = (await there.get("/studies/people/pay/1/file")).text
         assert {line.partition(",")[0] for line in first.splitlines()} <= {"id-of-ann", "id-of-bob"}
@@ -175,9 +179,16 @@ def test_a_launched_study_is_not_changed_under_its_people(tmp_path: Path) -> Non
     async def work(there: Site) -> None:
         await there.laboratory.launch(STUDY.name, TEXT)
         await there.laboratory.launch(STUDY.name, TEXT.replace("deals: 5", "deals: 6"))
-        await there.participant("ann")
+        ann = await there.participant("ann")
         with pytest.raises(CheaptalkError, match="people take part"):
             await there.laboratory.launch(STUDY.name, TEXT)
+        raised = TEXT.replace("deals: 5", "deals: 6").replace(
+            "source: prolific", "source: prolific\n    places: 1"
+        )
+        assert raised.count("places: 1") == 1
+        await there.laboratory.launch(STUDY.name, raised)
+        assert there.laboratory.supervisor("people").experiment.places.full
+        assert (await ann.look()).code
         unkeyed = TEXT.replace("name: people\n", "name: other\n").replace(
             "bot:\n    strategy: random", "bot:\n    model: openai/gpt-4o"
         )

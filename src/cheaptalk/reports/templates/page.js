@@ -195,7 +195,7 @@
     const viewer = new URL(`${document.body.dataset.viewer}/studies/`, location).href;
 
     window.readMatches = async (url) => {
-      const [, study, game] = url.href.slice(viewer.length).split(/[/?]/).map(decodeURIComponent);
+      const [study, game] = url.href.slice(viewer.length).split(/[/?]/).map(decodeURIComponent);
       const query = [...url.searchParams];
       const players = query.filter(([name]) => name.startsWith("player."));
       const anywhere = query.filter(([name]) => name === "player").map(([, label]) => label);
@@ -203,7 +203,7 @@
         .map(([name, value]) => (name === "status" ? value : `an answer of ${capital(name.slice(5))} ${plain(value)}`));
       words.unshift(...anywhere);
       if (players.length) words.unshift(seated(players.map(([name, label]) => [name.slice(7), label])));
-      const heading = `${capital(game ?? study)}: ${words.join(", ")}`;
+      const heading = [capital(game ?? study), words.join(", ")].filter(Boolean).join(": ");
       let entries;
       try {
         entries = (await transcripts()).filter((entry) =>

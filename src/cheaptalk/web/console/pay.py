@@ -45,7 +45,7 @@ class PayDesk:
             "pay.html.jinja", name=name, tab="pay", balance=balance_of(store, study_id),
             lines=lines_of(store, study_id, None), payouts=payouts_of(store, study_id),
             forms=FORMS, dollars=dollars_text, currency=experiment.protocol.pay.currency,
-            source=experiment.protocol.recruitment.source,
+            source=experiment.protocol.recruitment.source, people=experiment.people,
         )  # fmt: skip
 
     async def pay_out(self, visit: Visiting, name: str) -> Response:

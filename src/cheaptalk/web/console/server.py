@@ -1,6 +1,7 @@
 """The console as a web application, to be mounted under an address of the laboratory."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from argon2 import PasswordHasher
@@ -18,7 +19,7 @@ from cheaptalk.web.console.pay import PayDesk
 from cheaptalk.web.console.people import People
 from cheaptalk.web.console.reception import STYLE, LoggedOut, MustChange, Reception, Visit
 from cheaptalk.web.console.refusals import sentence, status_of
-from cheaptalk.web.console.studies import Remove, Studies, nothing_else
+from cheaptalk.web.console.studies import Remove, Stand, Studies, not_launched, nothing_else
 from cheaptalk.web.console.team import add_team
 from cheaptalk.web.console.work import Work
 from cheaptalk.web.headers import Headed, page_headers
@@ -26,6 +27,7 @@ from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.site import make_site
 from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.web.laboratory.standing import standing
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 
 LIVE = Path(__file__).parent / "live.js"
@@ -48,6 +50,7 @@ def make_console(
     more: Sequence[Callable[[Reception], None]] = (),
     hasher: PasswordHasher | None = None,
     remove: Remove = nothing_else,
+    stand: Stand = not_launched,
 ) -> FastAPI:
     """The console of a laboratory; its links lead to wherever it is mounted.
 
@@ -58,6 +61,7 @@ def make_console(
         more: functions that add further pages; see :class:`Reception`.
         hasher: of passwords, with argon2's own parameters by default.
         remove: deletes what else there is of a study, before its design goes.
+        stand: tells how a study stands that was launched.
     """
     accounts = Accounts(database, code, hasher or PasswordHasher())
     reception = Reception(accounts, title)
@@ -65,7 +69,7 @@ def make_console(
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
     app.add_middleware(Headed, headers=page_headers(STYLE))
     reception.page_at("/live.js", _live, Role.VIEWER)
-    pages = (Studies(database, remove).add, Designing(database).add)
+    pages = (Studies(database, remove, stand).add, Designing(database).add)
     for add in (add_entrance, *pages, add_team, *more):
         add(reception)
 
@@ -95,7 +99,7 @@ def make_laboratory(laboratory: Laboratory, code: str = "", title: str = "cheapt
     console = make_console(
         laboratory.database, laboratory.address, code, title,
         [People(laboratory).add, PayDesk(laboratory).add, Work(laboratory).add],
-        remove=laboratory.remove,
+        remove=laboratory.remove, stand=partial(standing, laboratory),
     )  # fmt: skip
     return make_site(laboratory, console)
 

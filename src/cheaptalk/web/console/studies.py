@@ -8,7 +8,8 @@ from typing import Annotated, NamedTuple, TypeAlias
 from fastapi import HTTPException, Query
 from fastapi.responses import Response
 
-from cheaptalk.rules import game_title
+from cheaptalk.records.people.payouts import dollars_text
+from cheaptalk.rules import CheaptalkError, game_title
 from cheaptalk.studies.plans.plan import Plan, plan
 from cheaptalk.studies.study import Study, StudyError, parse_study
 from cheaptalk.web.console.reception import STUDY, Reception, Visiting
@@ -18,6 +19,7 @@ from cheaptalk.web.laboratory.audit import PAGE as LOG_PAGE
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.drafts import PAGE, BadName, Conflict, Draft, Taken
 from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.web.laboratory.standing import Standing
 from cheaptalk.yaml_files import parse_yaml
 
 REMEMBERED = 500
@@ -37,10 +39,16 @@ players:
 
 
 Remove: TypeAlias = Callable[[str], Awaitable[None]]
+Stand: TypeAlias = Callable[[str], Awaitable[Standing | None]]
 
 
 async def nothing_else(_name: str) -> None:
     """Delete nothing: there is no more of a study than its design."""
+
+
+async def not_launched(_name: str) -> Standing | None:
+    """Say of every study that it was not launched."""
+    return None
 
 
 class Reading(NamedTuple):
@@ -108,11 +116,16 @@ class Studies:
 
     Args:
         remove: deletes what else there is of a study, before its design goes.
+        stand: tells how a study stands that was launched.
     """
 
-    def __init__(self, database: LaboratoryDatabase, remove: Remove = nothing_else) -> None:
+    def __init__(
+        self, database: LaboratoryDatabase, remove: Remove = nothing_else,
+        stand: Stand = not_launched,
+    ) -> None:  # fmt: skip
         self.drafts = database.drafts
         self.remove = remove
+        self.stand = stand
         self.audit = database.audit
         self._in_brief = lru_cache(REMEMBERED)(in_brief)
 
@@ -128,11 +141,14 @@ class Studies:
         reception.page_at(f"{STUDY}/delete", self.before_delete, Role.RESEARCHER)
         reception.deed_at(f"{STUDY}/delete", self.delete, Role.RESEARCHER)
 
-    def listing(
+    async def listing(
         self, visit: Visiting, words: str = "", after: Annotated[int, Query(ge=0, le=GREATEST)] = 0
     ) -> Response:
-        found = self.drafts.page(words, after)
-        rows = [(draft, self._in_brief(draft.name, draft.text)) for draft in found]
+        found = await asyncio.to_thread(self.drafts.page, words, after)
+        rows = [
+            (draft, self._in_brief(draft.name, draft.text), await self._stands(draft.name))
+            for draft in found
+        ]
         more = after + PAGE if len(found) == PAGE else None
         return visit.render("studies.html.jinja", rows=rows, words=words, after=after, more=more)
 
@@ -153,13 +169,21 @@ class Studies:
             )  # fmt: skip
         return visit.go(f"/studies/{draft.name}/design", f"{draft.name} was begun.")
 
-    def overview(self, visit: Visiting, name: str) -> Response:
-        draft = self.drafts.read(name)
-        read = reading(draft.name, draft.text)
+    async def overview(self, visit: Visiting, name: str) -> Response:
+        draft = await asyncio.to_thread(self.drafts.read, name)
+        read = await asyncio.to_thread(reading, draft.name, draft.text)
         return visit.render(
             "overview.html.jinja", name=draft.name, tab="overview", draft=draft, read=read,
-            games=games_of(read.study) if read.study else "",
+            games=games_of(read.study) if read.study else "", dollars=dollars_text,
+            stands=await self._stands(draft.name),
         )  # fmt: skip
+
+    async def _stands(self, name: str) -> Standing | None:
+        """How a study stands, where its store can be read."""
+        try:
+            return await self.stand(name)
+        except CheaptalkError as error:
+            return Standing("cannot be read", str(error), 0, 0, 0, None)
 
     def design(self, visit: Visiting, name: str) -> Response:
         draft = self.drafts.read(name)

@@ -95,6 +95,9 @@ class Laboratory:
     async def launch(self, name: str, text: str) -> Study:
         """Launch a study as its design now is: its people may come, its models can be run.
 
+        One that people take part in is opened anew, everybody where they were, if what changed
+        makes no difference to them.
+
         Raises:
             StudyError: the design is none.
             CheaptalkError: it was launched otherwise, and people take part or a run is under way.
@@ -105,7 +108,8 @@ class Laboratory:
                 raise StudyError(f"name: the study is called {name} here, not {study.name}")
             before = self.launched(name)
             if before != text:
-                await self._expect_unused(name)
+                if before is None or not _alike(parse_study(parse_yaml(before), name), study):
+                    await self._expect_unused(name)
                 await self._close(name)
                 self._write(name, text)
             try:
@@ -131,8 +135,9 @@ class Laboratory:
         opened = self.open.get(name)
         if opened is not None and opened.supervisor.experiment.people:
             raise CheaptalkError(
-                "people take part in this study as it was launched; give the changed design "
-                "another name"
+                "people take part in this study as it was launched: only who may come, whom they "
+                "can ask and how long data are kept can change; give the changed design another "
+                "name"
             )
         launched = opened is None and name in self.folder.names()
         if launched and (await self.runs.status(name)).stage.under_way:
@@ -193,3 +198,19 @@ class Laboratory:
             if file.is_file():
                 file.unlink()
         self.folder.text(name).unlink()
+
+
+def _alike(one: Study, other: Study) -> bool:
+    """Whether two studies are one to those who take part in them."""
+    return _to_participants(one) == _to_participants(other)
+
+
+def _to_participants(study: Study) -> Study:
+    """A study without what makes no difference to those who take part in it already."""
+    free: dict[str, object] = {"description": ""}
+    if study.people is not None:
+        coming = {"places": None, "invited": None, "one_browser": False}
+        recruitment = study.people.recruitment.model_copy(update=coming)
+        changes = {"recruitment": recruitment, "contact": "", "keep_days": None}
+        free["people"] = study.people.model_copy(update=changes)
+    return study.model_copy(update=free)

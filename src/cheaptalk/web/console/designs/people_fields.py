@@ -192,6 +192,8 @@ def _text(field: PeopleField, value: Any) -> str:
             return "\n".join(map(str, value))
         case "yaml":
             return as_block(value)
+        case "number" if float(value).is_integer():
+            return str(int(value))
         case _:
             return value if isinstance(value, str) else as_yaml(value)
 
