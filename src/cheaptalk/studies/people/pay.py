@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from cheaptalk.rules import Chance, Game, Result, game_box
 from cheaptalk.studies.people.path import Journey, Response
-from cheaptalk.studies.people.protocol import EARNING, Ending, Pay, cents
+from cheaptalk.studies.people.protocol import EARNING, Ending, Pay, Protocol, cents
 
 
 class Due(NamedTuple):
@@ -44,6 +44,29 @@ def game_cents(
         measure = game_box(game.name).measures[bonus.measure.replace("{place}", place)]
         earned = None if measure.of is None else measure.of(result)
     return cents(pay.game) + bonus.of(earned or 0.0)
+
+
+def visit_cents(protocol: Protocol) -> tuple[int, int | None]:
+    """The least and the most cents that somebody earns who completes a visit.
+
+    A bonus without ``most`` has no bound here: what a payoff can be, a game alone knows.
+
+    >>> from cheaptalk.studies.people.protocol import Protocol
+    >>> paid = {"base": 1.5, "game": 0.1, "bonus": [{"rate": 0.02, "most": 2}]}
+    >>> visit_cents(Protocol(path=[{"games": {"most": 2}}], pay=paid))
+    (170, 570)
+    """
+    pay, games = protocol.pay, protocol.games
+    fewest = 1 if games.may_stop or pay.one_game else games.most
+    most = 1 if pay.one_game else games.most
+    base, game = cents(pay.base), cents(pay.game)
+    least = min((cents(one.least) for one in pay.bonus), default=0)
+    bounds = [one.most for one in pay.bonus]
+    bonus = None if None in bounds else max((cents(one or 0) for one in bounds), default=0)
+    whole = None if bonus is None else most * (game + bonus)
+    if pay.most is not None:
+        whole = min(one for one in (whole, cents(pay.most)) if one is not None)
+    return base + fewest * (game + least), None if whole is None else base + whole
 
 
 def dues(journey: Journey, seed: str) -> list[Due]:

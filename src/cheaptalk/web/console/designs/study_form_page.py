@@ -32,7 +32,14 @@ from cheaptalk.web.console.designs.parameter_fields import ParameterField, param
 from cheaptalk.web.console.designs.people_fields import FIELDS, GROUPS, SOURCES
 from cheaptalk.web.console.designs.study_fields import GameFields, StudyFields
 from cheaptalk.web.console.designs.study_form import Unfit, plan_from
-from cheaptalk.web.console.designs.study_outlook import Size, budget_doubts, not_estimated, size_of
+from cheaptalk.web.console.designs.study_outlook import (
+    Size,
+    budget_doubts,
+    not_estimated,
+    size_of,
+    timeless,
+    wages,
+)
 
 HERE = Path(__file__).parent
 NOTHING = Markup()
@@ -198,8 +205,11 @@ class FormPage:
 def counted(look: Look, cost: Markup = NOTHING) -> dict[str, object]:
     """What the template of the counts shows."""
     note = None if look.size is None else not_estimated(look.size)
+    study = None if look.plan is None else look.plan.study
     return {
         "form": look.form, "size": look.size, "problems": look.problems, "note": note, "cost": cost,
+        "wages": wages(study.people) if study and study.people else "",
+        "timeless": timeless(study) if study else [],
     }  # fmt: skip
 
 

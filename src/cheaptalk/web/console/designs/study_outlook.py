@@ -12,6 +12,8 @@ from cheaptalk.players.person import PersonSeat
 from cheaptalk.records.costs import Cost
 from cheaptalk.rules import counted
 from cheaptalk.studies.estimates.estimate import Estimate, doubts, estimate
+from cheaptalk.studies.people.pay import visit_cents
+from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.plans.plan import Plan
 from cheaptalk.studies.plans.seating import Seated
 from cheaptalk.studies.study import Study
@@ -100,6 +102,35 @@ def size_of(planned: Plan) -> Size:
     scripts = [label for label in players if label not in people and label not in models]
     absences = planned.absences
     return Size(games, len(planned.matches), people, models, scripts, absences)
+
+
+def wages(protocol: Protocol) -> str:
+    """What participants may cost, in a sentence.
+
+    >>> wages(Protocol(path=["games"], pay={"base": 2}, recruitment={"places": 50}))
+    'Participants cost 100.00 USD for 50 places.'
+    """
+    places, currency = protocol.recruitment.places, protocol.pay.currency
+    least, most = visit_cents(protocol)
+    many = places or 1
+    amounts = [
+        f"{one * many / 100:,.2f}" for one in dict.fromkeys((least, most)) if one is not None
+    ]
+    whom = f"for {counted(places, 'place')}" if places else "for each visit that is completed"
+    said = f"{' to '.join(amounts)} {currency} {whom}"
+    more = ", and bonuses without a bound" if most is None else ""
+    return f"Participants cost {said}{more}."
+
+
+def timeless(study: Study) -> list[str]:
+    """The labels of participants who may think for ever, which holds up whoever plays with them."""
+    if study.people is None:
+        return []
+    seats = {label: entry.form for label, entry in study.players.items()}
+    return [
+        label for label, seat in seats.items()
+        if isinstance(seat, PersonSeat) and seat.deadline is None
+    ]  # fmt: skip
 
 
 class CostDesk:
