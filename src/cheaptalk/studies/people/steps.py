@@ -212,6 +212,8 @@ class Games(Step):
         most: in one visit.
         may_stop: whether people are asked after each whether they go on.
         same: whether all games of a visit are at tables of one kind, drawn for the first.
+        together: whether those who met in its first game play the others together, too; where one
+            of them has left, the visit of the others ends as when a partner leaves.
         before, after: steps around each game.
         lobby: where they wait for others.
         attention: prompts while they play.
@@ -223,6 +225,7 @@ class Games(Step):
     most: Annotated[int, Field(ge=1, le=1000)] = 1
     may_stop: bool = False
     same: bool = False
+    together: bool = False
     before: "list[AnyStep]" = Field(default_factory=list)
     after: "list[AnyStep]" = Field(default_factory=list)
     lobby: Lobby = Lobby()
@@ -231,6 +234,8 @@ class Games(Step):
 
     @model_validator(mode="after")
     def _holds_no_games(self) -> "Games":
+        if self.together and not self.same:
+            raise ValueError("games: together: true goes with same: true, at tables of one kind")
         if any(isinstance(one, Games) for one in (*self.before, *self.after)):
             raise ValueError("games: no games stand before or after a game")
         if any(isinstance(one, Quiz) for one in self.before):

@@ -31,6 +31,7 @@ from cheaptalk.studies.people.pay import dues, game_cents
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import QUIZZES, FirstName, Quiz
 from cheaptalk.studies.study import Study, StudyError
+from cheaptalk.web.participants.groups import group_of, is_broken
 from cheaptalk.web.participants.people import Notice, Participant, Refused
 from cheaptalk.web.participants.places import Places
 from cheaptalk.web.rooms.house import House
@@ -378,20 +379,39 @@ class Experiment:
         if offer is None:
             LOG.warning("participant %s waits for a table that the study has no longer", who.code)
             return
+        group = group_of(who, self.people)
+        if is_broken(group, self.people, len(offer.people)):
+            await self.settle(who, "partner_left")
+            return
         luck = self.chance("place", who.code, stop.game)
         who.waits_since = time.time()
         for room in list(self.house.rooms.values()):
             if room.offer is offer and room.stage is Stage.WAITING:
                 self.house.sweep(room)
-                if room.free and self._is_of(room, who.cohort):
+                if room.free and self._suits(room, who.cohort, group):
                     await self.house.join(room, who.guest, luck.pick(room.free))
                     return
         await self.house.open(offer, who.guest, luck.pick(offer.people))
 
-    def _is_of(self, room: Room, cohort: str) -> bool:
-        """Whether those who wait in a room are of a cohort."""
+    def _suits(self, room: Room, cohort: str, group: frozenset[str] | None) -> bool:
+        """Whether those who wait in a room are of a cohort, and of a group if that is kept."""
         there = [self.people.get(one.name) for one in room.guests.values() if one is not None]
-        return all(one is None or one.cohort == cohort for one in there)
+        return all(
+            one is None or (one.cohort == cohort and group_of(one, self.people) == group)
+            for one in there
+        )
+
+    async def let_part(self, who: Participant) -> None:
+        """Let somebody go who waits for a group of which somebody has left."""
+        async with who.lock:
+            room = who.guest.room
+            if room is None or room.stage is not Stage.WAITING or not self.is_at(who, room):
+                return
+            group = group_of(who, self.people)
+            if is_broken(group, self.people, len(room.offer.people)):
+                await self.house.leave(who.guest)
+                await self.settle(who, "partner_left")
+                who.guest.room = None
 
     def forget(self, who: Participant, *, keep_count: bool = False) -> None:
         """Let go what somebody did, and the matches in which they did it.

@@ -81,6 +81,8 @@ class Supervisor:
             await self.erase(who)
         if who.ending is not None:
             return
+        if self.protocol.games.together:
+            await self.experiment.let_part(who)
         attention = self.protocol.games.attention
         if who.prompt is not None and now >= who.prompt:
             who.prompt = None

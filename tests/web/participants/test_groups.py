@@ -1,0 +1,72 @@
+"""Those who met in a visit's first game stay together, where the study says so."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from cheaptalk.studies.study import StudyError
+from tests.web.participants.comers import Comer, Open, opened, people_study
+from tests.web.participants.test_faults import owed, rows
+
+TOGETHER = people_study(
+    path=[{"games": {"most": 3, "same": True, "together": True}}],
+    pay={"base": 1, "ended": {"partner_left": 0.5}},
+)
+
+
+async def come(there: Open, *names: str) -> list[Comer]:
+    """People who come one after the other, so that two and two meet."""
+    found = [there.comer(name) for name in names]
+    for one in found:
+        await one.come()
+    return found
+
+
+def test_all_games_of_a_visit_are_played_with_those_of_the_first(tmp_path: Path) -> None:
+    async def main() -> list[Comer]:
+        async with opened(tmp_path, TOGETHER) as there:
+            came = await come(there, "Ada", "Emmy", "Kurt", "Sofia")
+            for hurried in (came, came[::-1], [came[1], came[2], came[0], came[3]]):
+                await asyncio.gather(*(one.to("done") for one in hurried))
+                for one in hurried:  # and not in the order of before
+                    await one.step()
+            return [await one.finish() and one for one in came]
+
+    ada, emmy, kurt, sofia = asyncio.run(main())
+    assert {one.page.ending for one in (ada, emmy, kurt, sofia)} == {"complete"}
+    met: dict[str, set[str]] = {}
+    of = "join participants p on p.id = participant_id"
+    for match, code in rows(tmp_path, f"select match_id, code from plays {of}"):  # noqa: S608 - ours
+        met.setdefault(match, set()).add(code)
+    assert len(met) == 6
+    pairs = [{ada.code, emmy.code}, {kurt.code, sofia.code}]
+    assert all(list(met.values()).count(pair) == 3 for pair in pairs)
+
+
+@pytest.mark.parametrize("when", ["before the next", "while the other waits"])
+def test_who_is_left_alone_goes_without_fault(tmp_path: Path, when: str) -> None:
+    async def main() -> tuple[str, str]:
+        async with opened(tmp_path, TOGETHER) as there:
+            ada, emmy, kurt = await come(there, "Ada", "Emmy", "Kurt")
+            await asyncio.gather(ada.to("done"), emmy.to("done"))
+            if when == "before the next":
+                await emmy.send("withdraw")
+                await ada.step()
+            else:
+                await ada.step()
+                assert "still to come" in ada.page.words  # Kurt waits too, and is of no group
+                await emmy.send("withdraw")
+                await there.supervisor.mind(0)
+            await ada.look()
+            assert "still to come" in (await kurt.look()).words
+            return ada.code, ada.page.ending
+
+    code, ending = asyncio.run(main())
+    assert ending == "partner_left"
+    assert owed(tmp_path)[code]["partner_left/1"] == 50
+
+
+def test_people_stay_together_at_tables_of_one_kind_alone() -> None:
+    with pytest.raises(StudyError, match="same: true"):
+        people_study(path=[{"games": {"most": 2, "together": True}}])
