@@ -1,6 +1,7 @@
 """The human studies of the papers: what people go through and are paid, and GLEE's quizzes."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -170,3 +171,22 @@ def test_both_games_of_chip_trading_are_of_one_variant_and_an_abort_of_a_partner
     assert talk is not None
     assert talk.people is not None
     assert talk.people.pay.aborted == 0.25
+
+
+def untranslated(data: object, where: str = "") -> Iterator[str]:
+    """Texts for people that are not in both languages."""
+    if isinstance(data, dict):
+        if {"en", "de"} == data.keys():
+            return
+        for key, value in data.items():
+            yield from untranslated(value, key)
+    elif isinstance(data, list):
+        for one in data:
+            yield from untranslated(one, where)
+    elif where in ("title", "text", "pages", "statements", "ask", "why", "low_label", "high_label"):
+        yield str(data)
+
+
+@pytest.mark.parametrize("name", ["glee-human", "deal-or-no-deal-human", "chip-trading-human"])
+def test_all_that_people_read_is_in_both_languages(name: str) -> None:
+    assert list(untranslated(protocol_of(name).model_dump(mode="json", exclude_unset=True))) == []

@@ -31,7 +31,9 @@ def test_all_games_of_a_visit_are_played_with_those_of_the_first(tmp_path: Path)
                 await asyncio.gather(*(one.to("done") for one in hurried))
                 for one in hurried:  # and not in the order of before
                     await one.step()
-            return [await one.finish() and one for one in came]
+            for one in came:
+                await one.finish()
+            return came
 
     ada, emmy, kurt, sofia = asyncio.run(main())
     assert {one.page.ending for one in (ada, emmy, kurt, sofia)} == {"complete"}

@@ -220,7 +220,7 @@ def glee_human() -> Study:
     return Study.model_validate(
         {
             "name": "glee-human",
-            "description": "People against one model by the rule of GLEE appendix E.2.",
+            "description": "People play a game of GLEE a visit with a model: code word, quiz, pay.",
             "seed": SEED,
             "games": games,
             "players": {

@@ -30,6 +30,11 @@ def in_language(words: Words, code: str) -> str:
     return words.get(code) or words.get(FIRST) or next(iter(words.values()))
 
 
+def in_languages(data: Mapping[Any, Any]) -> bool:
+    """Whether something written is a text in several languages, by their codes of two letters."""
+    return bool(data) and all(re.fullmatch("[a-z]{2}", str(code)) for code in data)
+
+
 def same_words(one: str, other: str) -> bool:
     """Whether two answers are the same but for case, accents, spaces and marks at their ends.
 

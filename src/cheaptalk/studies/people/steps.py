@@ -9,7 +9,7 @@ from cheaptalk.rules import Event, Game, Value, suggest
 from cheaptalk.rules.chance import Stream
 from cheaptalk.rules.errors import shown
 from cheaptalk.rules.registry import Registry, is_function
-from cheaptalk.studies.people.items import Item, Words, distinct
+from cheaptalk.studies.people.items import Item, Words, distinct, in_languages
 
 Failing: TypeAlias = Literal["screened_out", "failed_attention", "go_on"]
 """What becomes of somebody who does not answer rightly."""
@@ -185,7 +185,10 @@ class Attention(Value):
         otherwise: what becomes of those who do not answer.
     """
 
-    text: Words = "Are you there? Type the word {word}."
+    text: Words = {  # noqa: RUF012 - frozen
+        "en": "Are you there? Type the word {word}.",
+        "de": "Sind Sie da? Schreiben Sie das Wort {word}.",
+    }
     word: str = "here"
     seconds: Annotated[float, Field(gt=0, le=3600)] = 60
     games: list[int] = [1]  # noqa: RUF012 - frozen
@@ -268,7 +271,7 @@ def read_step(data: Any) -> Any:
     if kind not in STEPS:
         raise ValueError(f"there is no step {suggest(str(kind), list(STEPS))}")
     of = STEPS[kind]
-    if not isinstance(settings, Mapping):
+    if not isinstance(settings, Mapping) or (of.shorthand == "text" and in_languages(settings)):
         if of.shorthand is None:
             raise ValueError(f"{kind}: {shown(settings)} are no settings; write a mapping")
         settings = {of.shorthand: settings}
