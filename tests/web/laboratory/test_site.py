@@ -51,19 +51,21 @@ class Site:
         """A page of the console."""
         return await self.client.get(f"/console{path}")
 
-    async def participant(self, name: str) -> Comer:
-        """Somebody who has gone the whole path, in a browser of their own."""
+    async def comer(self, name: str) -> Comer:
+        """Somebody who has just come, in a browser of their own."""
         app = self.client._transport  # the same site, without the researcher's cookies
         browser = httpx2.AsyncClient(transport=app, base_url="http://test")
         comer = Comer(Open(self.laboratory.supervisor(STUDY.name), browser), name)
         entered = await browser.post(f"/s/{STUDY.name}/enter", data={"known_by": name})
         comer.path = entered.headers["location"]
         await comer.look()
-        for _ in range(500):
-            if comer.page.ending:
-                return comer
-            await comer.step()
-        raise AssertionError(comer.page.words)
+        return comer
+
+    async def participant(self, name: str) -> Comer:
+        """Somebody who has gone the whole path."""
+        comer = await self.comer(name)
+        await comer.finish()
+        return comer
 
 
 @asynccontextmanager
@@ -118,6 +120,29 @@ def test_a_study_is_launched_taken_part_in_paid_once_and_deleted(tmp_path: Path)
         assert b"id-of-bob" in held
         for trace in (b"id-of-ann", ann.code.encode(), b"words of id-of-ann"):
             assert trace not in held
+
+    at_site(tmp_path, work)
+
+
+def test_somebody_is_shown_wherever_they_are(tmp_path: Path) -> None:
+    before, after = [{"instructions": ["Read."]}], [{"survey": [{"name": "so", "ask": "So?"}]}]
+    games = {"games": {"most": 2, "may_stop": True, "before": before, "after": after}}
+    study = people_study(BOT, deals=5, path=[{"consent": "We play."}, games])
+    text = yaml.safe_dump(study.model_dump(mode="json", exclude_defaults=True))
+
+    async def work(there: Site) -> None:
+        await there.laboratory.launch(study.name, text)
+        there.laboratory.database.drafts.create(study.name, text, "owner")
+        await there.log_in(Role.OWNER)
+        ann, seen = await there.comer("ann"), set[str]()
+        while not ann.page.ending:
+            stop = ann.who.journey.stop
+            for page in ("participants", f"participants/{ann.code}", "overview", "matches"):
+                told = await there.get(f"/studies/people/{page}")
+                assert told.status_code == 200, (stop, page)
+            seen.add(stop.name)
+            await ann.step()
+        assert seen >= {"consent", "instructions", "games", "survey", "go_on"}
 
     at_site(tmp_path, work)
 

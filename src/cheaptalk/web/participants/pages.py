@@ -94,6 +94,8 @@ class ParticipantPages(RoomPages):
         known_by = given.get(parameters[0], "") if parameters else ""
         more = {name: given[name] for name in parameters[1:] if name in given}
         known = self.remembered(request)
+        if known is not None and known_by and self._came_by(known) == known_by:
+            known_by = ""  # there is nobody else to begin
         return self.render(
             request, "entry.html.jinja", known_by=known_by[:LONGEST_ID],
             more=urlencode(more)[:1000], cohort=given.get("cohort", ""),
@@ -109,10 +111,9 @@ class ParticipantPages(RoomPages):
         if known is not None and not known_by:
             return self.to_page_of(request, known.guest)
         recruitment = self.protocol.recruitment
-        if known is not None and recruitment.one_browser:
-            identity = self.experiment.identities.find(known.code)
-            if identity is not None and identity.known_by != known_by:
-                raise Refused("Somebody has taken part in this browser before.", 409)
+        before = None if known is None else self._came_by(known)
+        if recruitment.one_browser and before not in (None, known_by):
+            raise Refused("Somebody has taken part in this browser before.", 409)
         parameters = recruitment.parameters[1:]
         sent = dict(parse_qsl(posted.get("more", "")[:1000]))
         more = urlencode({name: sent[name] for name in parameters if name in sent})
@@ -126,6 +127,11 @@ class ParticipantPages(RoomPages):
             secure=request.url.scheme == "https", httponly=True, samesite="lax",
         )  # fmt: skip
         return response
+
+    def _came_by(self, who: Participant) -> str | None:
+        """The id by which somebody came; None where they came by none."""
+        identity = self.experiment.identities.find(who.code)
+        return None if identity is None else identity.known_by
 
     def _offered(self, posted: dict[str, str]) -> str:
         """The code that the entry's page offered, so that a form sent twice lets in one person."""
