@@ -21,6 +21,7 @@ from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.rooms.limits import Limit
 from tests.web.asker import WILD, encoded
 from tests.web.console.office import CSRF, ROOT, Browser, Office, in_office, opened
+from tests.web.console.test_study_form import Filled
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 OPEN = {("GET", "/set-up"), ("POST", "/set-up"), ("GET", "/login"), ("POST", "/login")}
@@ -329,3 +330,28 @@ def test_addresses_that_lead_nowhere_say_so(desk: Desk) -> None:
     ):  # fmt: skip
         page = desk.runner.run(desk.owner.get(path))
         assert (page.status_code, "no-store" in page.headers["cache-control"]) == (status, True)
+
+
+def test_a_design_is_changed_by_the_form_and_nobody_overwrites_another(tmp_path: Path) -> None:
+    async def work(office: Office) -> None:
+        ann, drafts = await office.somebody(Role.RESEARCHER), office.database.drafts
+        drafts.create("pilot", START.format(name="pilot"), "owner")
+        page = (await ann.get("/form?change=pilot")).text
+        filled = dict(Filled(page.partition("<main")[2]).pairs)
+
+        async def keep(**fields: str) -> httpx2.Response:
+            sent = filled | {"do": "save"} | fields
+            return await ann.client.post(f"{ROOT}/form", data=sent)
+
+        assert "Version 2 is kept" in await ann.shown(await keep(deals="7"))
+        assert (drafts.read("pilot").version, "deals: 7" in drafts.read("pilot").text) == (2, True)
+        late = await keep(deals="9")  # from the page of before
+        assert (late.status_code, "deals: 9" in late.text, "deals: 7" in late.text) == (
+            409, True, True,
+        )  # fmt: skip
+        assert drafts.read("pilot").version == 2
+        assert "twin is kept" in await ann.shown(await keep(name="twin"))
+        assert [one.name for one in drafts.page()] == ["twin", "pilot"]
+        assert (await keep(name="twin")).status_code == 409
+
+    in_office(tmp_path, work)

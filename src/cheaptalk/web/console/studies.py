@@ -185,12 +185,13 @@ class Studies:
         except CheaptalkError as error:
             return Standing("cannot be read", str(error), 0, 0, 0, None)
 
-    def design(self, visit: Visiting, name: str) -> Response:
-        draft = self.drafts.read(name)
-        problem = reading(draft.name, draft.text).problem
+    async def design(self, visit: Visiting, name: str) -> Response:
+        draft = await asyncio.to_thread(self.drafts.read, name)
+        problem = (await asyncio.to_thread(reading, draft.name, draft.text)).problem
         return visit.render(
-            "design.html.jinja", name=draft.name, tab="design", draft=draft, problem=problem
-        )
+            "design.html.jinja", name=draft.name, tab="design", draft=draft, problem=problem,
+            stands=await self._stands(draft.name),
+        )  # fmt: skip
 
     def keep(self, visit: Visiting, name: str) -> Response:
         """Keep another design, even one that is no study yet; if somebody was faster, ask."""
