@@ -148,6 +148,14 @@ class Visit:
                 403, "This page was out of date, and nothing was changed. Load it again, or log in."
             )
 
+    @property
+    def study(self) -> str:
+        """The name of the study whose page it is; empty of another page."""
+        found = re.match(
+            "/studies/([^/]+)/", self.request.scope["path"].removeprefix(self.link(""))
+        )
+        return found[1] if found else ""
+
     def _with_cookie(self, response: Answer) -> Answer:
         if self._set:
             response.set_cookie(

@@ -6,8 +6,10 @@ from fastapi import HTTPException
 from fastapi.responses import FileResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from cheaptalk.players import ModelSeat
 from cheaptalk.records import Store
 from cheaptalk.records.people.identities import identities_file
+from cheaptalk.studies.study import Study
 from cheaptalk.web.console.reception import STUDY, Reception, Visiting
 from cheaptalk.web.console.studies import reading
 from cheaptalk.web.laboratory.laboratory import Laboratory
@@ -75,10 +77,11 @@ class Work:
             if room.stage.value in ("playing", "broken", "waiting")
         ]  # fmt: skip
         seen = await self.laboratory.runs.overviews.of(draft.name) if launched else None
+        study = reading(draft.name, draft.text).study
         return visit.render(
             "matches.html.jinja", name=draft.name, tab="matches", running=running, seen=seen,
             opened=opened, live=live, changed=launched is not None and launched != draft.text,
-            ready=reading(draft.name, draft.text).study is not None,
+            ready=study is not None, models=study is not None and _has_models(study),
         )  # fmt: skip
 
     async def run(self, visit: Visiting, name: str) -> Response:
@@ -162,3 +165,8 @@ class Work:
         if path.suffix == ".html":
             return FileResponse(path, media_type="text/html", headers=headers)
         return FileResponse(path, filename=f"{name}-{path.name}")
+
+
+def _has_models(study: Study) -> bool:
+    """Whether models play, whose calls can be paused and capped; a script's matches cannot."""
+    return any(isinstance(entry.form, ModelSeat) for entry in study.players.values())
