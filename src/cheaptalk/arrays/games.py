@@ -1,0 +1,160 @@
+"""Array games: matches of a game as arrays, many at once, for search and learning.
+
+An array game plays what the rules play, by pure functions of arrays: NumPy's, or JAX's, which can
+be compiled and run on GPUs. All arrays have the same leading axes, one entry a match. Luck comes as
+numbers in [0, 1), so that whoever plays chooses where it is drawn from::
+
+    game = array_game(ItemBargaining())
+    luck = numpy.random.default_rng(0)
+    state = game.deal(luck.random((1_000, game.luck)))
+    for _ in range(game.longest):
+        state = game.step(state, game.drawn(state, luck.random(1_000)))
+    game.returns(state).mean(axis=0)
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from cheaptalk.games.extras import needed
+from cheaptalk.rules import Action, Asked, CheaptalkError, Deal, Game
+from cheaptalk.rules.registry import Registry
+
+np = needed("numpy")
+
+Array: TypeAlias = Any
+"""An array of NumPy's or of JAX's."""
+State = TypeVar("State")
+Rules = TypeVar("Rules", bound=Game)
+
+
+class ArrayGame(ABC, Generic[Rules, State]):
+    """A game as array functions.
+
+    Args:
+        rules: the game with its parameters; one whose parameters the arrays cannot hold is refused
+            with a :class:`NotArrayed`.
+
+    Attributes:
+        players: the places of the game, in order; actions and returns count them so.
+        actions: how many actions there are; an action is a number below it.
+        luck: numbers in [0, 1) that a deal takes.
+        longest: most steps of a match.
+        pieces: the pieces of an observation by name, with how many numbers each has.
+    """
+
+    players: tuple[str, ...]
+    actions: int
+    luck: int
+    longest: int
+    pieces: Mapping[str, int]
+
+    def __init__(self, rules: Rules) -> None:
+        self.rules = rules
+
+    @abstractmethod
+    def deal(self, luck: Array) -> State:
+        """Matches that begin.
+
+        Args:
+            luck: shape (..., ``luck``).
+        """
+
+    @abstractmethod
+    def of_deals(self, deals: Sequence[Deal]) -> State:
+        """Matches that begin with these deals of the rules, in one axis."""
+
+    @abstractmethod
+    def deals_of(self, state: State) -> list[Deal]:
+        """The deals with which matches in one axis began."""
+
+    @abstractmethod
+    def turn(self, state: State) -> Array:
+        """Whose turn it is, by number among the players; shape (...)."""
+
+    @abstractmethod
+    def over(self, state: State) -> Array:
+        """Which matches have ended; shape (...)."""
+
+    @abstractmethod
+    def legal(self, state: State) -> Array:
+        """Which actions are legal now; shape (..., ``actions``), none of a match that has ended."""
+
+    @abstractmethod
+    def drawn(self, state: State, luck: Array) -> Array:
+        """A legal action each, all as likely; of a match that has ended any. Shape (...).
+
+        Args:
+            luck: shape (...).
+        """
+
+    @abstractmethod
+    def step(self, state: State, action: Array) -> State:
+        """Matches after one more action; those that have ended stay as they are.
+
+        Args:
+            action: shape (...), each legal; what comes of others is not said.
+        """
+
+    @abstractmethod
+    def observe(self, state: State, player: Array) -> Array:
+        """What a player knows, the pieces one behind the other; shape (..., sum of the pieces).
+
+        Args:
+            player: by number, shape (...) or a single one.
+        """
+
+    @abstractmethod
+    def returns(self, state: State) -> Array:
+        """What players got, in the unit of the game; shape (..., players), 0 before the end."""
+
+    @abstractmethod
+    def seen(self, asked: Asked) -> Array:
+        """The observation of a seat that is asked, from what it was asked and told alone."""
+
+    @abstractmethod
+    def action(self, asked: Asked, number: int) -> Action:
+        """The answer that an action stands for, to a seat that is asked."""
+
+    @abstractmethod
+    def number(self, asked: Asked, action: Action) -> int:
+        """The action that an answer stands for."""
+
+    @property
+    def observed(self) -> int:
+        """How many numbers an observation has."""
+        return sum(self.pieces.values())
+
+
+class NotArrayed(CheaptalkError):
+    """A game, or its parameters, that no array game plays."""
+
+
+def namespace(array: Array) -> Any:
+    """The functions of arrays of this kind: NumPy or ``jax.numpy``."""
+    return array.__array_namespace__()
+
+
+def one_hot(xp: Any, number: Array, width: int) -> Array:
+    """A row of zeros with a one where a number says; shape (..., ``width``)."""
+    return (number[..., None] == xp.arange(width)).astype(np.float32)
+
+
+def array_game(rules: Game) -> ArrayGame[Any, Any]:
+    """A game as array functions.
+
+    Raises:
+        UnknownName: no array game plays it.
+        NotArrayed: none plays it with its parameters.
+    """
+    return ARRAYS.find(rules.name)(rules)
+
+
+def _is_array_game(thing: object) -> bool:
+    return isinstance(thing, type) and issubclass(thing, ArrayGame)
+
+
+ARRAYS: Registry[type[ArrayGame[Any, Any]]] = Registry(
+    "array game", "cheaptalk.arrays", _is_array_game
+)
+"""The array games by the names of the games that they play."""
