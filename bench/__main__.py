@@ -11,6 +11,7 @@ from pathlib import Path
 import cheaptalk
 from bench import (
     anchors,
+    arrays,
     chip_trading,
     console,
     difference_coverage,
@@ -45,6 +46,7 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "human_studies": human_studies.rows,
     "console": console.rows,
     "models": models.rows,
+    "arrays": arrays.rows,
     "chip_trading": chip_trading.rows,
     "item_bargaining": item_bargaining.rows,
     "equilibria": equilibria.rows,

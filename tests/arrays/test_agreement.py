@@ -25,6 +25,17 @@ GAMES: dict[str, Game] = {
         )
         for zeros in ("kept", "redrawn", "plus_one")
     },
+    "bargaining": game_box("bargaining").rules.model_validate(
+        {"money": 100, "discounts": (0.9, 0.8), "horizon": 6, "messages": False}
+    ),
+    "bargaining with words": game_box("bargaining").rules.model_validate(
+        {"money": 0.3, "discounts": (1, 0.95), "horizon": {"rounds": 5, "hidden": True},
+         "complete_information": False, "reminders": False}
+    ),
+    "negotiation": game_box("negotiation").rules.model_validate({"horizon": 4}),
+    "negotiation without John": game_box("negotiation").rules.model_validate(
+        {"horizon": 1, "outside_option": False, "messages": False, "scale": 100}
+    ),
 }  # fmt: skip
 
 
@@ -92,17 +103,19 @@ def test_every_legal_action_is_drawn_as_often(name: str) -> None:
     if game.actions > MANY:
         pytest.skip("more actions than can be counted")
     state = game.deal(np.repeat(luck.random((1, game.luck)), 200 * game.actions, axis=0))
-    for _ in range(2):
+    for _ in range(min(3, game.longest)):
         actions = game.drawn(state, luck.random(200 * game.actions))
         counts = np.bincount(actions, minlength=game.actions)
         legal = game.legal(state)[0]
         assert not counts[~legal].any()
         wanted = counts.sum() / legal.sum()
         assert np.abs(counts[legal] - wanted).max() < 5.5 * np.sqrt(wanted)
-        state = game.step(state, np.repeat(actions[actions > 1][:1], len(actions)))
+        state = game.step(state, np.repeat(actions[-1:], len(actions)))
+        if game.over(state).all():
+            return
 
 
-@pytest.mark.parametrize("name", ["BG5", "BG1"])
+@pytest.mark.parametrize("name", ["BG5", "BG1", "bargaining", "negotiation"])
 def test_jax_plays_the_same_functions(name: str) -> None:
     jax = pytest.importorskip("jax")
     game, luck = array_game(GAMES[name]), np.random.default_rng(4)

@@ -1,0 +1,73 @@
+"""Random legal play of array games: steps a second, by NumPy on one core and by compiled JAX."""
+
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bench.rows import Row
+from cheaptalk.arrays.games import ArrayGame, array_game
+from cheaptalk.games.item_bargaining.rules import PRESETS
+from cheaptalk.rules import Game, game_box
+
+SECONDS = 3.0
+NUMPY_BATCH, JAX_BATCH = 10_000, 100_000
+GAMES: dict[str, Game] = {
+    "BG5": game_box("item_bargaining").rules.model_validate(PRESETS["BG5"]),
+    "BG2": game_box("item_bargaining").rules.model_validate(PRESETS["BG2"]),
+    "bargaining": game_box("bargaining").rules(),
+    "negotiation": game_box("negotiation").rules(),
+}
+GOALS = {"BG5": 5.0}
+"""Million steps a second that were asked for, on two cores."""
+
+
+def rows() -> Iterator[Row]:
+    """Each game: million steps a second of matches that have not ended."""
+    for name, rules in GAMES.items():
+        game = array_game(rules)
+        goal = (">=", GOALS[name]) if name in GOALS else None
+        rate = by_numpy(game) / 1e6
+        yield Row(f"random play of {name}, NumPy", rate, "M steps/s", goal, "one core")
+        rate = by_jax(game) / 1e6
+        yield Row(f"random play of {name}, JAX", rate, "M steps/s", goal, "compiled, all cores")
+
+
+def by_numpy(game: ArrayGame[Any, Any]) -> float:
+    """Steps a second."""
+    luck, steps, began = np.random.default_rng(0), 0, time.perf_counter()
+    while time.perf_counter() - began < SECONDS:
+        state = game.deal(luck.random((NUMPY_BATCH, game.luck), np.float32))
+        for _ in range(game.longest):
+            steps += int((~game.over(state)).sum())
+            state = game.step(state, game.drawn(state, luck.random(NUMPY_BATCH, np.float32)))
+    return steps / (time.perf_counter() - began)
+
+
+def by_jax(game: ArrayGame[Any, Any]) -> float:
+    """Steps a second, compiling aside."""
+    import jax  # noqa: PLC0415 - an extra
+
+    @jax.jit
+    def play(key: Any) -> Any:
+        dealt, keys = jax.random.split(key)
+
+        def step(carry: Any, key: Any) -> tuple[Any, None]:
+            state, steps = carry
+            steps += (~game.over(state)).sum()
+            luck = jax.random.uniform(key, (JAX_BATCH,))
+            return (game.step(state, game.drawn(state, luck)), steps), None
+
+        first = game.deal(jax.random.uniform(dealt, (JAX_BATCH, game.luck)))
+        state, steps = jax.lax.scan(step, (first, 0), jax.random.split(keys, game.longest))[0]
+        # all that was played counts, lest the compiler leave it out
+        return game.returns(state), game.observe(state, 0).sum(), steps
+
+    keys = map(partial(jax.random.fold_in, jax.random.key(0)), range(10**6))
+    play(next(keys))[0].block_until_ready()
+    steps, began = 0, time.perf_counter()
+    while time.perf_counter() - began < SECONDS:
+        steps += int(play(next(keys))[-1])
+    return steps / (time.perf_counter() - began)
