@@ -1,11 +1,13 @@
 """The public face of cheaptalk; ``__init__.py`` loads each name when it is first used."""
 
 from . import (
+    arrays,
     conformance,
     equilibrium,
     frames,
     games,
     judges,
+    learning,
     loopback,
     models,
     papers,
@@ -141,6 +143,7 @@ __all__ = [
     "UnknownName",
     "Value",
     "Whole",
+    "arrays",
     "by_name",
     "check_game",
     "conformance",
@@ -151,6 +154,7 @@ __all__ = [
     "games",
     "judge",
     "judges",
+    "learning",
     "load_study",
     "loopback",
     "models",

@@ -1,1 +1,5 @@
-"""Games as array programs, many matches at once; checked move for move against the rules."""
+"""Games as array programs, many matches at once. Loaded when first used; needs ``[report]``."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -91,6 +91,9 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
     def of_deals(self, deals: Sequence[Deal]) -> Haggle:
         return self._begun(np, (len(deals),))
 
+    def every_deal(self) -> tuple[list[Deal], list[float]]:
+        return [Deal()], [1.0]
+
     def deals_of(self, state: Haggle) -> list[Deal]:
         return [Deal() for _ in state.moves]
 

@@ -65,6 +65,14 @@ class ArrayGame(ABC, Generic[Rules, State]):
         """Matches that begin with these deals of the rules, in one axis."""
 
     @abstractmethod
+    def every_deal(self) -> tuple[list[Deal], list[float]]:
+        """All deals that there are, with their probabilities.
+
+        Raises:
+            NotArrayed: there are too many to be listed.
+        """
+
+    @abstractmethod
     def deals_of(self, state: State) -> list[Deal]:
         """The deals with which matches in one axis began."""
 

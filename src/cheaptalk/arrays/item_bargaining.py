@@ -1,13 +1,15 @@
 """Item bargaining as array functions; see :class:`.ItemBargaining`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from math import exp, factorial, prod
 from typing import Any, NamedTuple
 
-from cheaptalk.arrays.games import Array, ArrayGame, namespace, one_hot
+from cheaptalk.arrays.games import Array, ArrayGame, NotArrayed, namespace, one_hot
 from cheaptalk.games.extras import needed
+from cheaptalk.games.item_bargaining.best_response import Hand
 from cheaptalk.games.item_bargaining.events import Briefing, Move, OfferMade, Pool
-from cheaptalk.games.item_bargaining.pools import LARGEST, MOST, Drawn
+from cheaptalk.games.item_bargaining.pools import LARGEST, MOST, Bundle, Drawn, worth
 from cheaptalk.games.item_bargaining.rules import PLACES, ItemBargaining
 from cheaptalk.rules import Action, Asked, Deal
 
@@ -17,6 +19,8 @@ WALK, ACCEPT, OFFER = 0, 1, 2
 """Actions; from ``OFFER`` on they are bundles to offer, see ``ItemBargainingArrays.offered``."""
 RUNNING, ACCEPTED, WALKED, LATE = 0, 1, 2, 3
 """How a match stands: under way, or ended by accepting, by walking, or by an offer too late."""
+MOST_HANDS = 1_000
+"""Hands of a player up to which all deals are listed."""
 TRIES = 4
 """Pools that are drawn, of which the first that can be divided is dealt."""
 
@@ -81,6 +85,32 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
             for name in ("quantities", "values", "outside")
         )
         return self._begun(np, quantities, values, outside)
+
+    def every_deal(self) -> tuple[list[Deal], list[float]]:
+        if self.fixed is None or self.rules.highest_value**self.kinds > MOST_HANDS:
+            raise NotArrayed(
+                "item_bargaining has too many deals to list; take fixed quantities, few kinds and "
+                "a small highest_value"
+            )
+        hands = list(self._hands(self.fixed))
+        if len(hands) > MOST_HANDS:
+            raise NotArrayed("item_bargaining has too many deals to list; take fewer items")
+        pairs = list(product(hands, repeat=2))
+        deals: list[Deal] = [
+            Pool(quantities=self.fixed, values=(one.values, other.values),
+                 outside=(one.outside, other.outside))
+            for one, other in pairs
+        ]  # fmt: skip
+        return deals, [one.weight * other.weight for one, other in pairs]
+
+    def _hands(self, quantities: Bundle) -> Iterator[Hand]:
+        """All hands that a player can have, with their probabilities."""
+        rules, most = self.rules, self.rules.highest_value
+        for values in product(range(1, most + 1), repeat=self.kinds):
+            top = worth(quantities, values) - rules.below_total
+            options = range(rules.least_outside, top + 1)
+            for outside in options:
+                yield Hand(values, outside, most**-self.kinds / len(options))
 
     def deals_of(self, state: Bargain) -> list[Deal]:
         columns = (np.asarray(part).tolist() for part in state[:3])

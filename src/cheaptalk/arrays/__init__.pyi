@@ -1,0 +1,3 @@
+from .games import ARRAYS, ArrayGame, NotArrayed, array_game
+
+__all__ = ["ARRAYS", "ArrayGame", "NotArrayed", "array_game"]

@@ -1,0 +1,5 @@
+"""Learning to play array games. Loaded when first used; needs ``[report]``."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

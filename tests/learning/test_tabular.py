@@ -1,0 +1,108 @@
+"""Small games solved: what can be gained, checked by playing every strategy at a table."""
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cheaptalk.arrays.games import NotArrayed, array_game
+from cheaptalk.games.bargaining.rules import Bargaining
+from cheaptalk.games.item_bargaining.events import Briefing, Move, OfferMade
+from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.negotiation.rules import Negotiation
+from cheaptalk.learning import tabular
+from cheaptalk.learning.tabular import TooLarge, Tree, solve
+from cheaptalk.rules import Asked, Deal, Horizon, Table
+
+TINY = ItemBargaining(quantities=(1, 1), highest_value=1, rounds=1, discount=0.9)
+"""Two items worth a point each, and outside options of one or two points."""
+OFFERS = list(product((0, 1), repeat=2))
+OPENINGS = [Move(action="WALK"), *(Move(action="COUNTEROFFER", offer=one) for one in OFFERS)]
+ANSWERS = [*OPENINGS, Move(action="ACCEPT")]
+
+
+def knows(asked: Asked) -> tuple[Any, ...]:
+    """What a seat of the tiny game goes by: its outside option, and what it is offered."""
+    briefing: Briefing = asked.briefing
+    offer = asked.event.offer if isinstance(asked.event, OfferMade) else None
+    return briefing.outside, offer
+
+
+def worth(deal: Deal, second: Mapping[tuple[Any, ...], Move], first: Move) -> float:
+    """What player 2 gets by a pure strategy against one opening."""
+    table = Table(TINY, deal, "tiny")
+    table.answer("player_1", first)
+    if not table.over:
+        table.answer("player_2", second[knows(table.asked("player_2"))])
+    assert table.outcome is not None
+    return TINY.place_payoffs(table.outcome)["player_2"]
+
+
+def test_no_strategy_gets_more_than_the_best_response() -> None:
+    game = array_game(TINY)
+    tree, (deals, chances) = Tree(game), game.every_deal()
+    assert sum(chances) == pytest.approx(1)
+    decisions = list(product((1, 2), OFFERS))
+    got = []
+    walk, accept = ANSWERS[0], ANSWERS[-1]
+    for choices in product((walk, accept), repeat=len(decisions)):  # a late offer is a walk
+        second = dict(zip(decisions, choices, strict=True))
+        got.append(sum(
+            chance * np.mean([worth(deal, second, first) for first in OPENINGS])
+            for deal, chance in zip(deals, chances, strict=True)
+        ))  # fmt: skip
+    best, policy = tree.best_response(tree.uniform(), 1)
+    assert best == pytest.approx(max(got))
+    assert min(got) < best - 0.1
+    assert tree.expected(policy)[1] == pytest.approx(best)
+    even = [
+        chance * np.mean([worth(deal, dict.fromkeys(decisions, answer), first)
+                          for first in OPENINGS for answer in ANSWERS])
+        for deal, chance in zip(deals, chances, strict=True)
+    ]  # fmt: skip
+    assert tree.expected(tree.uniform())[1] == pytest.approx(sum(even))
+
+
+@pytest.mark.parametrize(
+    ("rules", "parts"),
+    [
+        (ItemBargaining(quantities=(1, 1), highest_value=2, rounds=1, discount=0.9), None),
+        (ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2, least_outside=0), None),
+        (Bargaining(money=10, horizon=Horizon(rounds=2), messages=False), 5),
+        (Negotiation(horizon=Horizon(rounds=2), messages=False), 5),
+    ],
+    ids=["one round of items", "two rounds of items", "bargaining", "negotiation"],
+)
+def test_nobody_gains_by_leaving_what_cfr_came_to(rules: Any, parts: int | None) -> None:
+    game = array_game(rules) if parts is None else type(array_game(rules))(rules, parts)  # type: ignore[call-arg]
+    tree, looks = Tree(game), []
+    uniform = tree.gains(tree.uniform())
+    found = solve(tree, 60, looks=3, progress=lambda number, gains: looks.append((number, gains)))
+    most = max(game.rules.payoff_bounds().values(), key=lambda one: one[1])[1]
+    assert [number for number, _ in looks] == [20, 40, 60] == list(found.gains)
+    assert max(found.gains[60]) < 0.01 * most
+    assert max(found.gains[60]) < 0.05 * uniform.max()
+    for level, table in zip(tree.levels, found.policy, strict=True):
+        assert not table[~level.legal].any()
+        np.testing.assert_allclose(table.sum(axis=1), 1)
+
+
+def test_what_is_expected_is_what_random_play_comes_to() -> None:
+    game = array_game(ItemBargaining(quantities=(2, 1), highest_value=2, rounds=2))
+    tree, luck, count = Tree(game), np.random.default_rng(5), 40_000
+    state = game.deal(luck.random((count, game.luck)))
+    for _ in range(game.longest):
+        state = game.step(state, game.drawn(state, luck.random(count)))
+    returns = game.returns(state)
+    error = returns.std(axis=0) / np.sqrt(count)
+    assert (np.abs(returns.mean(axis=0) - tree.expected(tree.uniform())) < 4 * error).all()
+
+
+def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NotArrayed, match="highest_value"):
+        Tree(array_game(ItemBargaining()))
+    monkeypatch.setattr(tabular, "MOST", 1_000)
+    with pytest.raises(TooLarge, match="smaller parameters"):
+        Tree(array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2)))
