@@ -140,6 +140,12 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
         both = xp.stack(self.paid(offer, stage, state.stands), axis=-1)
         return xp.where(self.over(state)[..., None], both, 0.0)
 
+    def scale(self, state: Haggle) -> Array:
+        """The most that a player can get."""
+        most = max(high for _, high in self.rules.payoff_bounds().values())
+        xp = namespace(state.moves)
+        return xp.full((*state.moves.shape, 2), most, np.float32)
+
     def observe(self, state: Haggle, player: Array) -> Array:
         xp = namespace(state.moves)
         player = xp.broadcast_to(xp.asarray(player), state.moves.shape)

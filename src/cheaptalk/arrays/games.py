@@ -117,6 +117,13 @@ class ArrayGame(ABC, Generic[Rules, State]):
         """What players got, in the unit of the game; shape (..., players), 0 before the end."""
 
     @abstractmethod
+    def scale(self, state: State) -> Array:
+        """What players' returns are divided by to be learned from; shape (..., players).
+
+        It is above 0 and known to the player, so that what is best for it stays what it was.
+        """
+
+    @abstractmethod
     def seen(self, asked: Asked) -> Array:
         """The observation of a seat that is asked, from what it was asked and told alone."""
 

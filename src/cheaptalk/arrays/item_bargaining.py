@@ -215,6 +215,10 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
         kept = xp.asarray(self.kept)[state.moves // 2]
         return xp.where(self.over(state)[..., None], worth * kept[..., None], 0.0)
 
+    def scale(self, state: Bargain) -> Array:
+        """What all items are worth to each player."""
+        return (state.values * state.quantities[..., None, :]).sum(axis=-1).astype(np.float32)
+
     # What players know
 
     def observe(self, state: Bargain, player: Array) -> Array:

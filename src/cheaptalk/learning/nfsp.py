@@ -1,0 +1,352 @@
+"""Neural fictitious self-play, whole matches at a time, compiled from end to end.
+
+Two networks are learned: what actions are worth to a best response (by Q-learning), and how the
+players have played on average (by imitation). Each player of each match plays the best response
+with probability ``anticipatory``, and the average else; the average policy approaches an
+equilibrium where fictitious play does (Heinrich and Silver 2016, algorithm 1). Buffers lie on the
+device. Both seats share networks, whose observation says where one sits; what the paper leaves open
+is a setting here, with our choice explained.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from pydantic import Field
+
+from cheaptalk.arrays.games import ArrayGame
+from cheaptalk.learning.networks import Array, Network, jax, jnp, masked, nnx, optax
+from cheaptalk.rules import CheaptalkError, Value
+
+
+class NFSPSettings(Value):
+    """Settings of a training. Those of the appendix are marked with its letter, G."""
+
+    anticipatory: float = Field(0.1, ge=0, le=1)
+    """With what probability a player plays the best response in a match (eta; G)."""
+    exploration: float = Field(0.06, ge=0, le=1)
+    """With what probability a best response takes any legal action instead (epsilon; G). G has no
+    schedule, and none is needed: what is learned from is the average of all that was tried."""
+    batch: int = Field(128, ge=1)
+    """Decisions in an update (G)."""
+    hidden: int = Field(256, ge=1)
+    """Width of the networks' layers (G)."""
+    policy_buffer: int = Field(100_000, ge=1)
+    """Decisions of best responses that are kept, each that ever was as likely (G: BG4)."""
+    q_buffer: int = Field(20_000, ge=1)
+    """The newest decisions of all, from which values are learned (G: BG4)."""
+    updates: int = Field(3, ge=1)
+    """Updates of each network in a loop (G: BG4)."""
+    policy_rate: float = Field(1e-3, gt=0)
+    """Learning rate of the average policy, by Adam (G: BG4)."""
+    q_rate: float = Field(1e-3, gt=0)
+    """Learning rate of the values, by Adam (G)."""
+    matches: int = Field(256, ge=1)
+    """Matches of a loop. G leaves it open; so many keep a processor busy, and an update then sees
+    about as many new decisions as its batch has."""
+    target: int = Field(100, ge=1)
+    """Loops after which the values that are aimed at are renewed. G leaves it open."""
+    seed: int = 0
+
+
+class Decisions(NamedTuple):
+    """Decisions that players took, with what came after.
+
+    Attributes:
+        seen, legal, action: what the player knew, could do and did.
+        reward: what it got, if the match ended before its next decision; 0 else.
+        after, later: what it knew and could do at its next decision; nothing if there was none.
+    """
+
+    seen: Array
+    legal: Array
+    action: Array
+    reward: Array
+    after: Array
+    later: Array
+
+
+class Memory(NamedTuple):
+    """A buffer on the device.
+
+    Attributes:
+        rows: decisions.
+        count: how many were ever put into it.
+    """
+
+    rows: Decisions
+    count: Array
+
+
+class Weights(NamedTuple):
+    """What is learned.
+
+    Attributes:
+        policy, q: the networks' weights.
+        policy_steps, q_steps: of the optimisers.
+    """
+
+    policy: Any
+    q: Any
+    policy_steps: Any
+    q_steps: Any
+
+
+class Learned(NamedTuple):
+    """A training as it stands: all that is needed to go on with it.
+
+    Attributes:
+        weights: what is learned.
+        target: the weights of the values that are aimed at.
+        newest, best: the buffers of values and of the average policy.
+        key: of all luck to come.
+        loops: that were done.
+    """
+
+    weights: Weights
+    target: Any
+    newest: Memory
+    best: Memory
+    key: Array
+    loops: Array
+
+
+class Progress(NamedTuple):
+    """How a training goes, as means over the loops since the last one.
+
+    Attributes:
+        matches: played so far.
+        q_loss, policy_loss: mean squared error of values, and cross-entropy of the average policy.
+        returns: what the players got.
+    """
+
+    matches: int
+    q_loss: float
+    policy_loss: float
+    returns: tuple[float, ...]
+
+
+class Diverged(CheaptalkError):
+    """A loss is no number any more."""
+
+
+class NFSP:
+    """A training of a game.
+
+    Args:
+        game: what is played.
+        settings: see :class:`NFSPSettings`.
+    """
+
+    def __init__(self, game: ArrayGame[Any, Any], settings: NFSPSettings) -> None:
+        self.game = game
+        self.settings = settings
+        network = Network(game.observed, settings.hidden, game.actions, 0)
+        self.graph, _ = nnx.split(network)
+        self.policy_steps = optax.adam(settings.policy_rate)
+        self.q_steps = optax.adam(settings.q_rate)
+        self._run = jax.jit(self._loops, static_argnums=1)
+
+    def begin(self) -> Learned:
+        """A training that has just begun."""
+        policy, q, luck = jax.random.split(jax.random.key(self.settings.seed), 3)
+        of_policy, of_q = (nnx.split(self._network(key))[1] for key in (policy, q))
+        steps = self.policy_steps.init(of_policy), self.q_steps.init(of_q)
+        return Learned(
+            Weights(of_policy, of_q, *steps), of_q, self._empty(self.settings.q_buffer),
+            self._empty(self.settings.policy_buffer), luck, jnp.zeros((), jnp.int32),
+        )  # fmt: skip
+
+    def _network(self, seed: Any) -> Network:
+        return Network(self.game.observed, self.settings.hidden, self.game.actions, seed)
+
+    def _empty(self, size: int) -> Memory:
+        seen = jnp.zeros((size, self.game.observed), jnp.float32)
+        legal = jnp.zeros((size, self.game.actions), bool)
+        zeros = jnp.zeros(size)
+        rows = Decisions(seen, legal, zeros.astype(jnp.int32), zeros, seen, legal)
+        return Memory(rows, jnp.zeros((), jnp.int32))
+
+    def train(
+        self, learned: Learned, matches: int, *, every: int = 100,
+        progress: Callable[[Learned, Progress], None] | None = None,
+    ) -> Learned:  # fmt: skip
+        """Train for at least so many matches more.
+
+        Args:
+            every: loops after which ``progress`` is called.
+
+        Raises:
+            Diverged: a loss is no number; what was learned before is what ``progress`` saw last.
+        """
+        end = int(learned.loops) + -(-matches // self.settings.matches)
+        while int(learned.loops) < end:
+            learned, means = self._run(learned, min(every, end - int(learned.loops)))
+            q_loss, policy_loss, *returns = map(float, means)
+            if not all(map(jnp.isfinite, (q_loss, policy_loss))):
+                raise Diverged(
+                    f"the losses are {q_loss} and {policy_loss} after "
+                    f"{int(learned.loops) * self.settings.matches:,} matches; take a lower rate"
+                )
+            if progress:
+                done = int(learned.loops) * self.settings.matches
+                progress(learned, Progress(done, q_loss, policy_loss, tuple(returns)))
+        return learned
+
+    def probabilities(self, learned: Learned, seen: Any, legal: Any) -> Any:
+        """What the average policy does; shape (..., actions)."""
+        logits = nnx.merge(self.graph, learned.weights.policy)(jnp.asarray(seen))
+        return jax.nn.softmax(masked(logits, jnp.asarray(legal)), axis=-1)
+
+    # One loop
+
+    def _loops(self, learned: Learned, count: int) -> tuple[Learned, Array]:
+        def loop(learned: Learned, _: None) -> tuple[Learned, Array]:
+            return self._loop(learned)
+
+        learned, told = jax.lax.scan(loop, learned, None, length=count)
+        return learned, told.mean(axis=0)
+
+    def _loop(self, learned: Learned) -> tuple[Learned, Array]:
+        """Play matches, remember them, and learn."""
+        key, played, kept, drawn = jax.random.split(learned.key, 4)
+        rows, counts, best, returns = self._play(learned, played)
+        newest = _put(learned.newest, rows, counts)
+        reservoir = _keep(learned.best, rows, counts & best, kept)
+        update = partial(self._update, learned.target, newest, reservoir)
+        keys = jax.random.split(drawn, self.settings.updates)
+        weights, losses = jax.lax.scan(update, learned.weights, keys)
+        loops = learned.loops + 1
+        renew = loops % self.settings.target == 0
+        target = jax.tree.map(partial(jnp.where, renew), weights.q, learned.target)
+        told = jnp.concatenate([losses.mean(axis=0), returns.mean(axis=0)])
+        return Learned(weights, target, newest, reservoir, key, loops), told
+
+    def _play(self, learned: Learned, key: Array) -> tuple[Decisions, Array, Array, Array]:
+        """Play matches; all decisions, which of them there were, which were best responses'."""
+        game, many = self.game, self.settings.matches
+        dealt, modes, steps = jax.random.split(key, 3)
+        state = game.deal(jax.random.uniform(dealt, (many, game.luck)))
+        responds = jax.random.uniform(modes, (many, len(game.players))) < (
+            self.settings.anticipatory
+        )
+
+        def step(state: Any, key: Array) -> tuple[Any, Any]:
+            player, legal = game.turn(state), game.legal(state)
+            seen, here = game.observe(state, player), ~game.over(state)
+            mode = jnp.take_along_axis(responds, player[:, None], axis=1)[:, 0]
+            action = self._act(learned, seen, legal, mode, key)
+            return game.step(state, action), (player, seen, legal, action, here, mode)
+
+        state, taken = jax.lax.scan(step, state, jax.random.split(steps, game.longest))
+        player, seen, legal, action, here, mode = taken
+        returns = game.returns(state)
+        shares = returns / game.scale(state)
+        rows = self._with_next(player, seen, legal, action, here, shares)
+        flat = jax.tree.map(lambda one: one.reshape(-1, *one.shape[2:]), (rows, here, mode))
+        return (*flat, returns)
+
+    def _act(self, learned: Learned, seen: Array, legal: Array, mode: Array, key: Array) -> Array:
+        """An action each: of the best response or of the average policy, by the mode."""
+        greedy, explored, averaged = jax.random.split(key, 3)
+        q = masked(nnx.merge(self.graph, learned.weights.q)(seen), legal)
+        logits = masked(nnx.merge(self.graph, learned.weights.policy)(seen), legal)
+        even = jnp.where(legal, 0.0, masked(jnp.zeros_like(q), legal))
+        wild = jax.random.uniform(greedy, mode.shape) < self.settings.exploration
+        best = jnp.where(wild, jax.random.categorical(explored, even), q.argmax(axis=-1))
+        return jnp.where(mode, best, jax.random.categorical(averaged, logits))
+
+    def _with_next(
+        self, player: Array, seen: Array, legal: Array, action: Array, here: Array, shares: Array
+    ) -> Decisions:
+        """Decisions by step and match, with each player's next one, looked for from the end."""
+        many = shares.shape[0]
+        players = jnp.arange(shares.shape[1])
+        none = (
+            jnp.zeros((many, len(players), seen.shape[-1])),
+            jnp.zeros((many, len(players), legal.shape[-1]), bool),
+            jnp.zeros((many, len(players)), bool),
+        )
+
+        def back(after: Any, step: Any) -> tuple[Any, Any]:
+            player, seen, legal, here = step
+            own = players == player[:, None]
+            at = player[:, None]
+            next_seen = jnp.take_along_axis(after[0], at[..., None], axis=1)[:, 0]
+            next_legal = jnp.take_along_axis(after[1], at[..., None], axis=1)[:, 0]
+            goes_on = jnp.take_along_axis(after[2], at, axis=1)[:, 0]
+            got = jnp.where(goes_on, 0.0, jnp.take_along_axis(shares, at, axis=1)[:, 0])
+            new = own & here[:, None]
+            after = (
+                jnp.where(new[..., None], seen[:, None], after[0]),
+                jnp.where(new[..., None], legal[:, None], after[1]),
+                after[2] | new,
+            )
+            return after, (got, next_seen, next_legal & goes_on[:, None])
+
+        _, (reward, after, later) = jax.lax.scan(
+            back, none, (player, seen, legal, here), reverse=True
+        )
+        return Decisions(seen, legal, action, reward, after, later)
+
+    def _update(
+        self, target: Any, newest: Memory, best: Memory, weights: Weights, key: Array
+    ) -> tuple[Weights, Array]:
+        """An update of each network."""
+        of_newest, of_best = jax.random.split(key)
+        rows = _drawn(newest, self.settings.batch, of_newest)
+        q_loss, slope = jax.value_and_grad(self._q_loss)(weights.q, target, rows)
+        change, q_steps = self.q_steps.update(slope, weights.q_steps)
+        q = optax.apply_updates(weights.q, change)
+        rows = _drawn(best, self.settings.batch, of_best)
+        policy_loss, slope = jax.value_and_grad(self._policy_loss)(weights.policy, rows)
+        change, policy_steps = self.policy_steps.update(slope, weights.policy_steps)
+        policy = optax.apply_updates(weights.policy, change)
+        return Weights(policy, q, policy_steps, q_steps), jnp.stack([q_loss, policy_loss])
+
+    def _q_loss(self, weights: Any, target: Any, rows: Decisions) -> Array:
+        """Mean squared error of values against what was got, or is to be got from there on."""
+        worth = nnx.merge(self.graph, weights)(rows.seen)
+        taken = jnp.take_along_axis(worth, rows.action[:, None], axis=1)[:, 0]
+        ahead = masked(nnx.merge(self.graph, target)(rows.after), rows.later).max(axis=1)
+        aim = rows.reward + jnp.where(rows.later.any(axis=1), ahead, 0.0)
+        return ((taken - jax.lax.stop_gradient(aim)) ** 2).mean()
+
+    def _policy_loss(self, weights: Any, rows: Decisions) -> Array:
+        """Cross-entropy of the average policy to what best responses did."""
+        logits = masked(nnx.merge(self.graph, weights)(rows.seen), rows.legal)
+        return optax.softmax_cross_entropy_with_integer_labels(logits, rows.action).mean()
+
+
+def _put(memory: Memory, rows: Decisions, counts: Array) -> Memory:
+    """Put decisions into a circular buffer, over the oldest."""
+    size = memory.rows.action.shape[0]
+    number = memory.count + jnp.cumsum(counts) - 1
+    place = jnp.where(counts, number % size, size)
+    return _written(memory, rows, counts, place)
+
+
+def _keep(memory: Memory, rows: Decisions, counts: Array, key: Array) -> Memory:
+    """Put decisions into a reservoir, in which each that ever was is as likely (Vitter 1985)."""
+    size = memory.rows.action.shape[0]
+    number = memory.count + jnp.cumsum(counts) - 1
+    drawn = jnp.floor(jax.random.uniform(key, number.shape) * (number + 1)).astype(jnp.int32)
+    place = jnp.where(number < size, number, drawn)
+    return _written(memory, rows, counts, jnp.where(counts, place, size))
+
+
+def _written(memory: Memory, rows: Decisions, counts: Array, place: Array) -> Memory:
+    """Rows written to their places; those that are beyond the buffer are dropped."""
+    kept = jax.tree.map(
+        lambda old, new: old.at[place].set(new.astype(old.dtype), mode="drop"), memory.rows, rows
+    )
+    return Memory(kept, memory.count + counts.sum(dtype=jnp.int32))
+
+
+def _drawn(memory: Memory, batch: int, key: Array) -> Decisions:
+    """Decisions at random, with returning; empty ones of an empty buffer."""
+    size = memory.rows.action.shape[0]
+    there = jnp.maximum(jnp.minimum(memory.count, size), 1)
+    at = jax.random.randint(key, (batch,), 0, there)
+    rows: Decisions = jax.tree.map(lambda one: one[at], memory.rows)
+    return rows

@@ -1,0 +1,88 @@
+"""Neural fictitious self-play: it approaches what is known exactly, and buffers keep their word."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from cheaptalk.arrays.games import array_game
+from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.learning.tabular import Tree
+
+jax = pytest.importorskip("jax")
+nfsp = pytest.importorskip("cheaptalk.learning.nfsp")
+
+SMALL = array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=1, discount=0.9))
+
+
+def decisions(numbers: list[int]) -> object:
+    """Decisions told apart by their actions."""
+    count = len(numbers)
+    seen, legal = np.zeros((count, SMALL.observed)), np.ones((count, SMALL.actions), bool)
+    return nfsp.Decisions(seen, legal, np.array(numbers), np.zeros(count), seen, legal)
+
+
+def test_it_approaches_an_equilibrium_of_a_small_game() -> None:
+    tree, gains = Tree(SMALL), []
+    training = nfsp.NFSP(SMALL, nfsp.NFSPSettings(hidden=32, policy_buffer=50_000, seed=3))
+
+    def look(learned: object, told: object) -> None:
+        policy = tree.policy(lambda seen, legal: np.asarray(
+            training.probabilities(learned, seen, legal)
+        ))  # fmt: skip
+        gains.append(tree.gains(policy).max())
+
+    learned = training.begin()
+    start = tree.gains(tree.uniform()).max()
+    training.train(learned, 256 * 800, every=400, progress=look)
+    assert gains[-1] < 0.25 * start
+    assert gains[-1] < 0.08
+
+
+def test_the_newest_are_kept_in_a_circle_and_all_alike_in_a_reservoir() -> None:
+    training = nfsp.NFSP(SMALL, nfsp.NFSPSettings(hidden=2))
+    memory, there = training._empty(4), np.array([True, True, False, True])
+    for first in (0, 10, 20):
+        rows = decisions([first, first + 1, first + 2, first + 3])
+        memory = nfsp._put(memory, rows, there)
+    assert int(memory.count) == 9
+    assert sorted(memory.rows.action.tolist()) == [13, 20, 21, 23]
+
+    size, many = 50, 1_000
+    kept = np.zeros(many)
+    for luck in range(40):
+        memory = training._empty(size)
+        for part, rows in enumerate(np.arange(many).reshape(-1, 100)):
+            key = jax.random.fold_in(jax.random.key(luck), part)
+            memory = nfsp._keep(memory, decisions(rows.tolist()), np.ones(100, bool), key)
+        kept[np.asarray(memory.rows.action)] += 1
+    halves = kept.reshape(2, -1).sum(axis=1)
+    assert halves.sum() == 40 * size
+    assert abs(halves[0] - halves[1]) < 5 * np.sqrt(40 * size)
+
+
+def test_each_decision_has_the_player_s_own_next_one_and_the_last_what_was_got() -> None:
+    game = array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2))
+    training = nfsp.NFSP(game, nfsp.NFSPSettings(matches=40, hidden=4))
+    rows, here, _, returns = training._play(training.begin(), jax.random.key(0))
+    by_step = [np.asarray(one).reshape(game.longest, 40, -1) for one in rows]
+    seen, _, _, reward, after, later = by_step
+    there = np.asarray(here).reshape(game.longest, 40)
+    for match in range(40):
+        steps = np.flatnonzero(there[:, match])
+        for player in (0, 1):
+            own = [step for step in steps if seen[step, match, player] == 1]
+            for step, following in pairwise(own):
+                np.testing.assert_array_equal(after[step, match], seen[following, match])
+                assert later[step, match].any()
+                assert reward[step, match] == 0
+            if own:
+                assert not later[own[-1], match].any()
+                total = reward[own[-1], match, 0]
+                assert (total > 0) == (float(returns[match, player]) > 0)
+
+
+def test_losses_that_are_no_numbers_end_a_training() -> None:
+    training = nfsp.NFSP(SMALL, nfsp.NFSPSettings(hidden=4, q_rate=1e30, matches=16))
+    with pytest.raises(nfsp.Diverged, match="lower rate"):
+        training.train(training.begin(), 16 * 200, every=50)
