@@ -15,8 +15,12 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from cheaptalk.arrays.games import ArrayGame
+from cheaptalk.games.extras import needed
 from cheaptalk.learning.networks import Array, Network, jax, jnp, masked, nnx, optax
+from cheaptalk.players.policy import Policy
 from cheaptalk.rules import CheaptalkError, Value
+
+np = needed("numpy")
 
 
 class NFSPSettings(Value):
@@ -192,6 +196,18 @@ class NFSP:
                 done = int(learned.loops) * self.settings.matches
                 progress(learned, Progress(done, q_loss, policy_loss, tuple(returns)))
         return learned
+
+    def policy(self, learned: Learned, **about: Any) -> Policy:
+        """The average policy, to be written to a file and to sit at tables.
+
+        Args:
+            about: what is to be known of its making besides.
+        """
+        found = nnx.to_flat_state(learned.weights.policy)
+        weights = {".".join(map(str, path)): np.asarray(one) for path, one in found}
+        matches = int(learned.loops) * self.settings.matches
+        told = {"algorithm": "nfsp", "matches": matches, "settings": self.settings.model_dump()}
+        return Policy(self.game, weights, told | about)
 
     def probabilities(self, learned: Learned, seen: Any, legal: Any) -> Any:
         """What the average policy does; shape (..., actions)."""

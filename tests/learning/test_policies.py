@@ -1,0 +1,99 @@
+"""Policies in files and at tables, and trainings that are taken up again."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.arrays.games import array_game
+from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.players.policy import Policy, PolicyError, PolicySeat, read_policy, write_policy
+from cheaptalk.rules import Chance, Game, Table
+
+RULES = ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2)
+
+
+def untrained(rules: Game = RULES, seed: int = 0) -> Policy:
+    """A policy with weights that nobody trained."""
+    game, luck = array_game(rules), np.random.default_rng(seed)
+    widths = {"first": (game.observed, 8), "second": (8, 8), "head": (8, game.actions)}
+    weights = {}
+    for name, (rows, columns) in widths.items():
+        weights[f"{name}.kernel"] = luck.normal(size=(rows, columns)).astype(np.float32)
+        weights[f"{name}.bias"] = luck.normal(size=columns).astype(np.float32)
+    return Policy(game, weights, {"made": "here"})
+
+
+def test_a_policy_plays_by_its_file_as_often_as_it_says(tmp_path: Path) -> None:
+    policy, file = untrained(), tmp_path / "p.safetensors"
+    write_policy(policy, file)
+    found = read_policy(file)
+    assert found.about == {"made": "here"}
+    game = found.game
+    deal = RULES.deal(Chance("a deal"))
+    state = game.of_deals([deal])
+    (wanted,) = policy.probabilities(game.observe(state, 0), game.legal(state))
+    counts = np.zeros(game.actions)
+    for number in range(3_000):
+        asked = Table(RULES, deal, f"luck {number}").asked("player_1")
+        counts[game.number(asked, found.decide(asked))] += 1
+    assert not counts[~game.legal(state)[0]].any()
+    error = np.sqrt(wanted * (1 - wanted) / 3_000)
+    assert (np.abs(counts / 3_000 - wanted) <= 4.5 * error + 1e-9).all()
+
+
+def test_a_policy_sits_down_at_its_game_alone(tmp_path: Path) -> None:
+    file = tmp_path / "p.safetensors"
+    write_policy(untrained(), file)
+    study: dict[str, Any] = {
+        "name": "learned", "deals": 3,
+        "games": [{"game": "item_bargaining",
+                   "fixed": {"quantities": [1, 1], "highest_value": 2, "rounds": 2}}],
+        "players": {"learned": {"policy": str(file)}, "soft": "soft"},
+    }  # fmt: skip
+    assert len(ct.plan(ct.studies.parse_study(study, "x")).matches) == 12
+    ct.run(ct.studies.parse_study(study, "x"), tmp_path / "s.sqlite")
+    with ct.Store.open(tmp_path / "s.sqlite") as store:
+        assert {one.status.value for one in store.records("learned")} == {"finished"}
+    study["games"][0]["fixed"]["rounds"] = 3
+    with pytest.raises(ct.CheaptalkError, match="was trained for rounds 2, not 3"):
+        ct.plan(ct.studies.parse_study(study, "x"))
+    seat = PolicySeat.model_validate({"policy": str(file)})
+    write_policy(untrained(seed=1), file)
+    with pytest.raises(PolicyError, match="another policy than when it was seated"):
+        seat.check()
+
+
+@pytest.mark.parametrize("length", [0, 7, 40, 400])
+def test_a_file_that_was_cut_short_is_refused(tmp_path: Path, length: int) -> None:
+    file = tmp_path / "p.safetensors"
+    write_policy(untrained(), file)
+    file.write_bytes(file.read_bytes()[:length])
+    with pytest.raises(PolicyError, match="cut short"):
+        read_policy(file)
+    with pytest.raises(PolicyError, match="cannot be read"):
+        read_policy(tmp_path / "none")
+
+
+def test_a_training_goes_on_from_its_file_to_the_same_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("flax")
+    from cheaptalk.learning import checkpoints, nfsp  # noqa: PLC0415 - an extra
+
+    settings = nfsp.NFSPSettings(hidden=4, matches=16, policy_buffer=300, q_buffer=200, target=3)
+    game, file = array_game(RULES), tmp_path / "c.safetensors"
+    training = nfsp.NFSP(game, settings)
+    half = training.train(training.begin(), 16 * 4)
+    checkpoints.save(training, half, file)
+    whole = training.policy(training.train(half, 16 * 4))
+    resumed = nfsp.NFSP(game, settings)
+    found = resumed.policy(resumed.train(checkpoints.load(resumed, file), 16 * 4))
+    for name, array in whole.weights.items():
+        np.testing.assert_array_equal(array, found.weights[name])
+    other = nfsp.NFSP(game, settings.model_copy(update={"batch": 64}))
+    with pytest.raises(checkpoints.CheckpointError, match="settings batch 128, not 64"):
+        checkpoints.load(other, file)
+    file.write_bytes(file.read_bytes()[:500])
+    with pytest.raises(checkpoints.CheckpointError, match="cut short"):
+        checkpoints.load(training, file)
