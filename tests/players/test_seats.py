@@ -70,7 +70,7 @@ def sit_everywhere(written: Any) -> None:
         (partial(print, 1), "partial is no function, by whose name and source a store knows a pl"),
         ({}, "a player needs one of model, person, policy, recorded, strategies, strategy"),
         ({"stratgy": "linear"}, 'unknown key "stratgy" (did you mean "strategy"?)'),
-        ({5: "linear"}, 'unknown key "5" (known: model, person, policy, recorded, strategies, strategy)'),
+        ({5: "linear"}, 'unknown key "5" (known: model, person, policy, recorded, '),
         ({"strategy": 5}, '{"strategy": 5} is no strategy: write its name, or {strategy: NAME, '),
         ({"strategy": ["linear"]}, '{"strategy": ["linear"]} is no strategy'),
         ({"strategy": "linear", "strat": 1}, 'unknown key "strat" (did you mean "start"?)'),

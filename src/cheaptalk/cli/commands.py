@@ -81,6 +81,11 @@ GROUPS: dict[str, dict[str, Entry]] = {
             "Let bots play as people do, by the pages of a server, and say how it went.",
         ),
     },
+    "Learn": {
+        "train": Entry(
+            "studies.train:train", "Train a policy that sits down at tables as {policy: FILE}."
+        ),
+    },
     "Studies": {
         "plan": Entry(
             "studies.plan:plan",

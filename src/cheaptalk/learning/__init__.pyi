@@ -1,7 +1,8 @@
 from .nfsp import NFSP, Diverged, Learned, NFSPSettings, Progress
 from .tabular import Solution, TooLarge, Tree, solve
+from .training import Pace, game_of, settings_of, train
 
 __all__ = [
-    "NFSP", "Diverged", "Learned", "NFSPSettings", "Progress", "Solution", "TooLarge", "Tree",
-    "solve",
+    "NFSP", "Diverged", "Learned", "NFSPSettings", "Pace", "Progress", "Solution", "TooLarge",
+    "Tree", "game_of", "settings_of", "solve", "train",
 ]  # fmt: skip
