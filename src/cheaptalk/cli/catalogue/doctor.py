@@ -92,9 +92,9 @@ def _broken_plugins(*, recipes: bool) -> list[Diagnosis]:
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ct.rules.PluginWarning)
-        # These three first: a registry is known once the package that has it is loaded.
+        # These first: a registry is known once the package that has it is loaded.
         registries: set[ct.rules.Registry[Any]] = {
-            ct.judges.RUBRICS, ct.records.imports.IMPORTERS, ct.studies.QUIZZES,
+            ct.arrays.ARRAYS, ct.judges.RUBRICS, ct.records.imports.IMPORTERS, ct.studies.QUIZZES,
             *ct.rules.Registry.known,
         }  # fmt: skip
         if recipes:
