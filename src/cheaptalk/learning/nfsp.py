@@ -146,7 +146,7 @@ class NFSP:
         self.game = game
         self.settings = settings
         network = Network(game.observed, settings.hidden, game.actions, 0)
-        self.graph, _ = nnx.split(network)
+        self.graph = self.policy_graph = nnx.split(network)[0]
         self.policy_steps = optax.adam(settings.policy_rate)
         self.q_steps = optax.adam(settings.q_rate)
         self._run = jax.jit(self._loops, static_argnums=1)
@@ -211,7 +211,7 @@ class NFSP:
 
     def probabilities(self, learned: Learned, seen: Any, legal: Any) -> Any:
         """What the average policy does; shape (..., actions)."""
-        logits = nnx.merge(self.graph, learned.weights.policy)(jnp.asarray(seen))
+        logits = nnx.merge(self.policy_graph, learned.weights.policy)(jnp.asarray(seen))
         return jax.nn.softmax(masked(logits, jnp.asarray(legal)), axis=-1)
 
     # One loop
@@ -227,7 +227,7 @@ class NFSP:
         """Play matches, remember them, and learn."""
         key, played, kept, drawn = jax.random.split(learned.key, 4)
         rows, counts, best, returns = self._play(learned, played)
-        newest = _put(learned.newest, rows, counts)
+        newest = _put(learned.newest, rows, self._worthwhile(counts, best))
         reservoir = _keep(learned.best, rows, counts & best, kept)
         update = partial(self._update, learned.target, newest, reservoir)
         keys = jax.random.split(drawn, self.settings.updates)
@@ -243,9 +243,7 @@ class NFSP:
         game, many = self.game, self.settings.matches
         dealt, modes, steps = jax.random.split(key, 3)
         state = game.deal(jax.random.uniform(dealt, (many, game.luck)))
-        responds = jax.random.uniform(modes, (many, len(game.players))) < (
-            self.settings.anticipatory
-        )
+        responds = self._modes(modes)
 
         def step(state: Any, key: Array) -> tuple[Any, Any]:
             player, legal = game.turn(state), game.legal(state)
@@ -262,14 +260,29 @@ class NFSP:
         flat = jax.tree.map(lambda one: one.reshape(-1, *one.shape[2:]), (rows, here, mode))
         return (*flat, returns)
 
+    def _worthwhile(self, counts: Array, best: Array) -> Array:
+        """Which decisions values are learned from: here all, whoever took them."""
+        return counts
+
+    def _modes(self, key: Array) -> Array:
+        """Which players play the best response; shape (matches, players)."""
+        shape = (self.settings.matches, len(self.game.players))
+        return jax.random.uniform(key, shape) < self.settings.anticipatory
+
     def _act(self, learned: Learned, seen: Array, legal: Array, mode: Array, key: Array) -> Array:
+        """An action each, in training."""
+        return self._chosen(learned, seen, legal, mode, key, self.settings.exploration)
+
+    def _chosen(
+        self, learned: Learned, seen: Array, legal: Array, mode: Array, key: Array, explored: float
+    ) -> Array:
         """An action each: of the best response or of the average policy, by the mode."""
-        greedy, explored, averaged = jax.random.split(key, 3)
+        greedy, wild, averaged = jax.random.split(key, 3)
         q = masked(nnx.merge(self.graph, learned.weights.q)(seen), legal)
-        logits = masked(nnx.merge(self.graph, learned.weights.policy)(seen), legal)
-        even = jnp.where(legal, 0.0, masked(jnp.zeros_like(q), legal))
-        wild = jax.random.uniform(greedy, mode.shape) < self.settings.exploration
-        best = jnp.where(wild, jax.random.categorical(explored, even), q.argmax(axis=-1))
+        logits = masked(nnx.merge(self.policy_graph, learned.weights.policy)(seen), legal)
+        explores = jax.random.uniform(greedy, mode.shape) < explored
+        anything = jax.random.categorical(wild, masked(jnp.zeros_like(q), legal))
+        best = jnp.where(explores, anything, q.argmax(axis=-1))
         return jnp.where(mode, best, jax.random.categorical(averaged, logits))
 
     def _with_next(
@@ -310,11 +323,11 @@ class NFSP:
     ) -> tuple[Weights, Array]:
         """An update of each network."""
         of_newest, of_best = jax.random.split(key)
-        rows = _drawn(newest, self.settings.batch, of_newest)
+        rows = drawn(newest, self.settings.batch, of_newest)
         q_loss, slope = jax.value_and_grad(self._q_loss)(weights.q, target, rows)
         change, q_steps = self.q_steps.update(slope, weights.q_steps)
         q = optax.apply_updates(weights.q, change)
-        rows = _drawn(best, self.settings.batch, of_best)
+        rows = drawn(best, self.settings.batch, of_best)
         policy_loss, slope = jax.value_and_grad(self._policy_loss)(weights.policy, rows)
         change, policy_steps = self.policy_steps.update(slope, weights.policy_steps)
         policy = optax.apply_updates(weights.policy, change)
@@ -330,7 +343,7 @@ class NFSP:
 
     def _policy_loss(self, weights: Any, rows: Decisions) -> Array:
         """Cross-entropy of the average policy to what best responses did."""
-        logits = masked(nnx.merge(self.graph, weights)(rows.seen), rows.legal)
+        logits = masked(nnx.merge(self.policy_graph, weights)(rows.seen), rows.legal)
         return optax.softmax_cross_entropy_with_integer_labels(logits, rows.action).mean()
 
 
@@ -359,7 +372,7 @@ def _written(memory: Memory, rows: Decisions, counts: Array, place: Array) -> Me
     return Memory(kept, memory.count + counts.sum(dtype=jnp.int32))
 
 
-def _drawn(memory: Memory, batch: int, key: Array) -> Decisions:
+def drawn(memory: Memory, batch: int, key: Array) -> Decisions:
     """Decisions at random, with returning; empty ones of an empty buffer."""
     size = memory.rows.action.shape[0]
     there = jnp.maximum(jnp.minimum(memory.count, size), 1)

@@ -17,7 +17,7 @@ from cheaptalk.arrays.games import ArrayGame, array_game
 from cheaptalk.games.extras import needed
 from cheaptalk.players.protocol import Answer, Kind, Thinking
 from cheaptalk.players.seats import NO_SOURCES, SeatSpec, Sources
-from cheaptalk.rules import Action, Asked, CheaptalkError, Decide, Game, game_box
+from cheaptalk.rules import Action, Asked, CheaptalkError, Decide, Game, game_box, suggest
 from cheaptalk.whole_files import whole_path
 
 np = needed("numpy")
@@ -25,6 +25,8 @@ np = needed("numpy")
 Weights: TypeAlias = Mapping[str, Any]
 """Arrays by name: ``first``, ``second`` and ``head``, each with ``.kernel`` and ``.bias``."""
 FORMAT = 1
+SHIPPED = Path(__file__).parent / "policies"
+"""Policies that come with the package, by their names."""
 LAYERS = ("first", "second", "head")
 TYPES = {"F32": "<f4", "F16": "<f2"}
 """Types of numbers in a file, as NumPy calls them."""
@@ -160,21 +162,36 @@ def _array(data: bytes, told: Mapping[str, Any]) -> Any:
 
 
 @lru_cache(32)
-def _known(file: str, _digest: str) -> Policy:
-    """The policy of a file with this digest, which is read once."""
-    return read_policy(file)
+def _known(named: str, _digest: str) -> Policy:
+    """The policy of a name or file with this digest, which is read once."""
+    return read_policy(policy_file(named))
 
 
-def _digest(file: str) -> str:
-    """Twenty hexadecimal digits that stand for a file.
+def policy_file(named: str) -> Path:
+    """The file of a policy: one's own, or that of one which comes with the package.
+
+    Raises:
+        PolicyError: there is none.
+    """
+    shipped = {one.stem: one for one in sorted(SHIPPED.glob("*.safetensors"))}
+    if named in shipped:
+        return shipped[named]
+    if not Path(named).is_file():
+        known = suggest(named, list(shipped)) if shipped else named
+        raise PolicyError(f"there is no policy {known}: name a file, or one that comes with us")
+    return Path(named)
+
+
+def _digest(named: str) -> str:
+    """Twenty hexadecimal digits that stand for a policy.
 
     Raises:
         PolicyError: it cannot be read.
     """
     try:
-        return sha256(Path(file).read_bytes()).hexdigest()[:20]
+        return sha256(policy_file(named).read_bytes()).hexdigest()[:20]
     except OSError as error:
-        raise PolicyError(f"{file}: cannot be read: {error.strerror}") from None
+        raise PolicyError(f"{named}: cannot be read: {error.strerror}") from None
 
 
 class Learned:
@@ -193,7 +210,7 @@ class PolicySeat(SeatSpec):
     """A seat filled by a learned policy.
 
     Attributes:
-        policy: its file.
+        policy: its file, or the name of one that comes with the package.
         digest: of the file: one with other weights is another player.
     """
 

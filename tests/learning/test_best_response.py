@@ -1,0 +1,36 @@
+"""A learned response gains what can be gained, and says no more than that."""
+
+import numpy as np
+import pytest
+
+from cheaptalk.learning.tabular import Tree
+from tests.learning.test_policies import RULES, untrained
+
+pytest.importorskip("flax")
+
+
+def test_a_learned_response_gains_what_can_be_gained_and_no_more() -> None:
+    from cheaptalk.learning import best_response, nfsp  # noqa: PLC0415 - an extra
+
+    policy = untrained(RULES)
+    tree = Tree(policy.game)
+    most = tree.gains(tree.policy(policy.probabilities))
+    settings = nfsp.NFSPSettings(matches=256, q_buffer=50_000, target=25, hidden=64)
+    found = best_response.respond(policy, settings, 256 * 600)
+    assert [one.player for one in found] == ["player_1", "player_2"]
+    assert all(one.gain < exact + 4 * one.error for one, exact in zip(found, most, strict=True))
+    assert found[1].gain > 0.85 * most[1] > 0.5  # the other seat has little to gain
+    own = tree.expected(tree.policy(policy.probabilities))
+    np.testing.assert_allclose([one.own for one in found], own, atol=0.06)
+
+
+def test_nothing_is_gained_against_what_is_not_there_to_be_gained() -> None:
+    """The policy that is looked into does not learn."""
+    from cheaptalk.learning import best_response, nfsp  # noqa: PLC0415 - an extra
+
+    policy = untrained(RULES)
+    training = best_response.BestResponse(policy, nfsp.NFSPSettings(matches=64))
+    learned = training.train(training.begin(), 64 * 20)
+    kept = training.policy(learned).weights
+    for name, array in policy.weights.items():
+        np.testing.assert_array_equal(array, kept[name])
