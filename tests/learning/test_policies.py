@@ -9,7 +9,14 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.arrays.games import array_game
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
-from cheaptalk.players.policy import Policy, PolicyError, PolicySeat, read_policy, write_policy
+from cheaptalk.players.policy import (
+    SHIPPED,
+    Policy,
+    PolicyError,
+    PolicySeat,
+    read_policy,
+    write_policy,
+)
 from cheaptalk.rules import Chance, Game, Table
 
 RULES = ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2)
@@ -64,6 +71,24 @@ def test_a_policy_sits_down_at_its_game_alone(tmp_path: Path) -> None:
     write_policy(untrained(seed=1), file)
     with pytest.raises(PolicyError, match="another policy than when it was seated"):
         seat.check()
+
+
+def test_policies_that_come_with_the_package_play_their_games() -> None:
+    shipped = sorted(SHIPPED.glob("*.safetensors"))
+    assert shipped
+    for file in shipped:
+        policy = read_policy(file)
+        assert {"command", "hardware", "settings", "could_be_gained"} <= policy.about.keys()
+        assert file.stat().st_size < 2_000_000
+        rules = policy.game.rules
+        seat = PolicySeat.model_validate({"policy": file.stem})
+        place = next(iter(rules.places))
+        assert seat.seat(rules, place) == seat
+        table = Table(rules, rules.deal(Chance("shipped")), "shipped")
+        for _ in range(policy.game.longest):
+            for asked in [table.asked(one) for one in table.pending]:
+                table.answer(asked.seat, seat.decide()(asked))
+        assert table.over
 
 
 @pytest.mark.parametrize("length", [0, 7, 40, 400])
