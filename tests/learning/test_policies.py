@@ -9,7 +9,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.arrays.games import array_game
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
-from cheaptalk.players.policy import (
+from cheaptalk.learning.policy import (
     SHIPPED,
     Policy,
     PolicyError,

@@ -154,6 +154,39 @@ def test_of_who_fails_glee_s_quiz_only_the_count_stays(tmp_path: Path) -> None:
     assert left == [[], [], []]
 
 
+def test_who_fails_a_later_quiz_keeps_what_was_earned_before(tmp_path: Path) -> None:
+    async def first(there: Open) -> str:
+        ada = Person(there, "A2Z")
+        await ada.come()
+        await ada.play()
+        ada.answers["quiz"] = TRUTH[ada.who.plays[1]["game"]]
+        await ada.finish()
+        await ada.press(*again(ada.page))
+        ada.said = "batti batti"
+        await ada.play()
+        ada.answers["quiz"] = "2%" if ada.who.plays[2]["game"] == "bargaining" else "$2,000"
+        await ada.finish()
+        assert ada.page.ending == "failed_attention"
+        return ada.path
+
+    study = glee("bargaining", "negotiation")
+    path = done(tmp_path, study, first)
+    assert found(tmp_path, "batti batti") == []
+    earned = owed(tmp_path)
+    assert earned.keys() == {"base/1", "game/1"}
+    assert rows(tmp_path, "select state from plays order by number") == [("finished",), ("erased",)]
+    assert len(rows(tmp_path, "select id from matches")) == 1
+
+    async def later(there: Open) -> None:
+        ada = Person(there, "A2Z")
+        ada.path = path
+        assert (await ada.look()).ending == "failed_attention"
+        assert ada.who.journey.endings == ["complete", "failed_attention"]
+
+    done(tmp_path, study, later)
+    assert owed(tmp_path) == earned
+
+
 def test_glee_lets_people_play_a_family_every_twelve_hours(
     tmp_path: Path, later: Callable[[float], None]
 ) -> None:

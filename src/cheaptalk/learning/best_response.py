@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from cheaptalk.learning.networks import Array, Network, jax, jnp, nnx, optax
 from cheaptalk.learning.nfsp import NFSP, Learned, Memory, NFSPSettings, Progress, Weights, drawn
-from cheaptalk.players.policy import Policy
+from cheaptalk.learning.policy import Policy
 
 
 class Gain(NamedTuple):

@@ -17,7 +17,7 @@ from pydantic import Field
 from cheaptalk.arrays.games import ArrayGame
 from cheaptalk.games.extras import needed
 from cheaptalk.learning.networks import Array, Network, jax, jnp, masked, nnx, optax
-from cheaptalk.players.policy import Policy
+from cheaptalk.learning.policy import Policy
 from cheaptalk.rules import CheaptalkError, Value
 
 np = needed("numpy")

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from cheaptalk.arrays.games import array_game
 from cheaptalk.learning.checkpoints import load, save
 from cheaptalk.learning.nfsp import NFSP, Learned, NFSPSettings, Progress
-from cheaptalk.players.policy import write_policy
+from cheaptalk.learning.policy import write_policy
 from cheaptalk.rules import CheaptalkError, Game, Value, game_box, games, suggest
 from cheaptalk.rules.errors import first_problem
 

@@ -4,7 +4,8 @@ Matches that they played go as a whole, since what others answered there answers
 what they earned. What was paid stays as an amount that is nobody's.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -14,14 +15,13 @@ from cheaptalk.records.store import schema
 participants, plays, matches = schema.participants, schema.plays, schema.matches
 
 
-def erase(code: str, *, keep_count: bool = False) -> Callable[[sa.Connection], None]:
+def erase(code: str) -> Callable[[sa.Connection], None]:
     """What deletes a participant, for :meth:`.Ledger.write`; no match of theirs may be under way.
 
     See to it with :meth:`.Backend.wipe` afterwards that nothing stays in the files.
 
     Args:
         code: the participant's.
-        keep_count: keep that they came, and how far, so that reports can count them.
     """
 
     def work(connection: sa.Connection) -> None:
@@ -29,34 +29,61 @@ def erase(code: str, *, keep_count: bool = False) -> Callable[[sa.Connection], N
             sa.select(participants.c.id).where(participants.c.code == code)
         ).scalar_one_or_none()
         if found is not None:
-            _erase(connection, found, keep_count)
+            _erase_plays(connection, plays.c.participant_id == found)
+            payments = schema.payments
+            theirs = payments.c.participant_id == found
+            connection.execute(sa.delete(payments).where(theirs, payments.c.payout_id.is_(None)))
+            connection.execute(sa.delete(participants).where(participants.c.id == found))
             forget_answers(connection, code)
 
     return work
 
 
-def _erase(connection: sa.Connection, number: int, keep_count: bool) -> None:
-    own = sa.select(plays.c.match_id, plays.c.room).where(plays.c.participant_id == number)
-    rows = connection.execute(own).all()
+def erase_visit(
+    code: str, number: int, visit: int, games: Sequence[int], ended: Mapping[str, Any]
+) -> Callable[[sa.Connection], None]:
+    """What deletes all that a participant did in their last visit, but that they came; as
+    :func:`erase`.
+
+    What they did in visits before, and what they are owed, stays.
+
+    Args:
+        code, number: the participant's.
+        visit: its number.
+        games: the numbers of its games.
+        ended: the response by which the visit is known to have ended.
+    """
+
+    def work(connection: sa.Connection) -> None:
+        here = (plays.c.participant_id == number) & plays.c.number.in_(games)
+        _erase_plays(connection, here)
+        connection.execute(
+            sa.update(plays)
+            .where(here)
+            .values(state="erased", match_id=None, room=None, place=None, payoff=None, cents=None)
+        )
+        answers, notices = schema.responses, schema.notices
+        theirs = answers.c.participant_id == number
+        connection.execute(sa.delete(answers).where(theirs, answers.c.visit == visit))
+        connection.execute(sa.delete(notices).where(notices.c.participant_id == number))
+        left = connection.scalar(sa.select(sa.func.count()).where(theirs)) or 0
+        if left:  # else the participant's row says how the visit ended
+            row = {"participant_id": number, "number": left, **ended}
+            connection.execute(sa.insert(answers), row)
+        connection.execute(
+            sa.update(participants).where(participants.c.id == number).values(known_as=None)
+        )
+        forget_answers(connection, code)
+
+    return work
+
+
+def _erase_plays(connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
+    """Delete the matches and rooms of some games of participants."""
+    rows = connection.execute(sa.select(plays.c.match_id, plays.c.room).where(which)).all()
     _erase_matches(connection, [row.match_id for row in rows if row.match_id is not None])
     codes = [row.room for row in rows if row.room is not None]
     connection.execute(sa.delete(schema.rooms).where(schema.rooms.c.code.in_(codes)))
-    payments = schema.payments
-    theirs = payments.c.participant_id == number
-    connection.execute(sa.delete(payments).where(theirs, payments.c.payout_id.is_(None)))
-    if not keep_count:
-        connection.execute(sa.delete(participants).where(participants.c.id == number))
-        return
-    for table in (schema.responses, schema.notices):
-        connection.execute(sa.delete(table).where(table.c.participant_id == number))
-    connection.execute(
-        sa.update(plays)
-        .where(plays.c.participant_id == number)
-        .values(state="erased", match_id=None, room=None, place=None, payoff=None, cents=None)
-    )
-    connection.execute(
-        sa.update(participants).where(participants.c.id == number).values(known_as=None)
-    )
 
 
 def _erase_matches(connection: sa.Connection, ids: Sequence[str]) -> None:

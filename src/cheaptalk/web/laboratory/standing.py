@@ -11,7 +11,8 @@ class Turnout(NamedTuple):
     """The people of a study.
 
     Attributes:
-        came, on_way, completed: how many; others ended before they had completed.
+        came, on_way: how many.
+        completed: how many have, at least once.
         places: how many may complete; None without a bound.
         owed: cents that they are owed and that are in no payout.
         currency: of these.
@@ -28,10 +29,11 @@ class Turnout(NamedTuple):
     def of(cls, experiment: Experiment) -> "Turnout":
         """The people of an experiment."""
         endings = [one.ending for one in experiment.people.values()]
+        completed = sum("complete" in one.journey.endings for one in experiment.people.values())
         owed = balance_of(experiment.house.store, experiment.study_id).owed
         protocol = experiment.protocol
         return cls(
-            len(endings), endings.count(None), endings.count("complete"),
+            len(endings), endings.count(None), completed,
             protocol.recruitment.places, owed, protocol.pay.currency,
         )  # fmt: skip
 

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from cheaptalk.records import MatchRecord, Status, StoreError
 from cheaptalk.records.forfeits import invalid
 from cheaptalk.records.people import participants as kept
+from cheaptalk.records.people.erasure import erase_visit
 from cheaptalk.records.people.identities import Identities
 from cheaptalk.records.people.participants import KeptParticipant, Progress
 from cheaptalk.rules import Chance, CheaptalkError
@@ -413,29 +414,38 @@ class Experiment:
                 await self.settle(who, "partner_left")
                 who.guest.room = None
 
-    def forget(self, who: Participant, *, keep_count: bool = False) -> None:
-        """Let go what somebody did, and the matches in which they did it.
+    def forget(self, who: Participant) -> None:
+        """Let go what somebody did, and the matches in which they did it."""
+        self._forget_matches(who.plays)
+        self.places.leave(who)
+        del self.people[who.code]
+        self.house.forget(who.guest)
 
-        Args:
-            keep_count: whether it stays known that they came.
-        """
-        matches = {play["match_id"] for play in who.plays.values() if play.get("match_id")}
+    async def forget_visit(self, who: Participant) -> None:
+        """Delete what somebody did in the visit that has ended, but that they came."""
+        visit, responses = who.journey.stop.visit, who.journey.responses
+        before = [one for one in responses if one.visit != visit]
+        games = {one.game for one in responses if one.visit == visit and "treatment" in one.answer}
+        reached = max((one.game for one in before), default=0)
+        ended = Response(ENDED, visit, reached, {"ending": who.ending})
+        await self.write(erase_visit(who.code, who.id, visit, [*games], ended._asdict()))
+        self._forget_matches({number: who.plays[number] for number in games & who.plays.keys()})
+        self.house.close_rooms(who.guest)
+        who.journey = Journey(self.protocol, [*before, ended])
+        who.guest.known_as = None
+        for number in games & who.plays.keys():
+            del who.plays[number]
+        who.notices.clear()
+        self.places.count(who)
+
+    def _forget_matches(self, plays: Mapping[int, Mapping[str, Any]]) -> None:
+        """Let nobody be where matches were that are deleted."""
+        matches = {play["match_id"] for play in plays.values() if play.get("match_id")}
         for one in self.people.values():
             for play in one.plays.values():
                 if play.get("match_id") in matches:
                     play.update(match_id=None, room=None)
                     one.quiz = None
-        if keep_count:
-            self.house.close_rooms(who.guest)
-            ended = Response(ENDED, who.journey.stop.visit, 0, {"ending": who.ending})
-            who.journey = Journey(self.protocol, [ended] if who.ending else [])
-            who.guest.known_as = None
-            who.plays.clear()
-            who.notices.clear()
-            return
-        self.places.leave(who)
-        del self.people[who.code]
-        self.house.forget(who.guest)
 
     # Games
 

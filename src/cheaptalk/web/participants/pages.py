@@ -307,7 +307,7 @@ class ParticipantPages(RoomPages):
         if NUMBER.fullmatch(number):
             erased = await self.experiment.answer(who, int(number), posted)
             if erased:
-                await self.supervisor.erase(who, keep_count=True)
+                await self.supervisor.erase_visit(who)
         return self.to_page_of(request, who.guest, token)
 
     async def deed(self, request: Request, token: str, deed: str) -> Response:

@@ -249,18 +249,14 @@ class Supervisor:
             await self.experiment.onward(who)
             who.guest.bell.ring()
 
-    async def erase(self, who: Participant, *, keep_count: bool = False) -> bool:
+    async def erase(self, who: Participant) -> bool:
         """Delete all that somebody did: now, or as soon as their match has ended.
-
-        Args:
-            keep_count: keep that they came, and how far, so that reports can count them.
 
         Returns:
             Whether it is done.
         """
-        if not keep_count:
-            await self._flag(who, ERASE)  # so that it is done whatever happens meanwhile
-            await self.end(who, "withdrawn")
+        await self._flag(who, ERASE)  # so that it is done whatever happens meanwhile
+        await self.end(who, "withdrawn")
         rooms = [one for one in self.experiment.house.rooms.values() if one.seats(who.guest)]
         if any(one.stage is Stage.PLAYING for one in rooms):
             return False
@@ -268,13 +264,24 @@ class Supervisor:
             await self.experiment.close(room)
         async with who.lock:
             if self.experiment.people.get(who.code) is who:
-                if not keep_count:
-                    forget = self.experiment.identities.forget
-                    await asyncio.to_thread(forget, who.code)
-                await self.experiment.write(erase(who.code, keep_count=keep_count))
-                self.experiment.forget(who, keep_count=keep_count)
+                await asyncio.to_thread(self.experiment.identities.forget, who.code)
+                await self.experiment.write(erase(who.code))
+                self.experiment.forget(who)
         await self._wipe()
         return True
+
+    async def erase_visit(self, who: Participant) -> None:
+        """Delete what somebody did in the visit that has just ended, as a quiz may ask for.
+
+        What they did and are owed from visits before stays, and that they came.
+        """
+        for room in list(self.experiment.house.rooms.values()):
+            if room.seats(who.guest) and room.stage is not Stage.PLAYING:
+                await self.experiment.close(room)
+        async with who.lock:
+            if self.experiment.people.get(who.code) is who:
+                await self.experiment.forget_visit(who)
+        await self._wipe()
 
     async def _wipe(self) -> None:
         """See to it that nothing of what was deleted stays in the store's files; if not now, soon.
