@@ -15,7 +15,7 @@ from cheaptalk.records.ledger.ledger import Ledger
 from cheaptalk.rules import Game
 from cheaptalk.rules.chance import Stream
 from cheaptalk.studies.people.items import Item
-from cheaptalk.studies.people.steps import QUIZZES
+from cheaptalk.studies.people.steps import QUIZZES, Attention
 from cheaptalk.studies.study import Study
 from cheaptalk.web.participants.supervisor import GONE, MISSED
 from cheaptalk.web.rooms.rooms import Stage
@@ -456,3 +456,24 @@ def test_erasure_that_was_cut_short_is_done_at_the_next_start(
     done(tmp_path, first)
     assert done(tmp_path, second) == 0
     assert rows(tmp_path, "select * from participants") == []
+
+
+def test_the_link_to_another_language_keeps_by_which_id_somebody_comes(tmp_path: Path) -> None:
+    async def play(there: Open) -> None:
+        page = (await there.client.get("/?PROLIFIC_PID=a b&STUDY_ID=1")).text
+        assert 'href="/?PROLIFIC_PID=a+b&amp;STUDY_ID=1&amp;lang=de"' in page
+
+    done(tmp_path, play)
+
+
+def test_an_attention_check_is_seen_before_a_message(tmp_path: Path) -> None:
+    async def play(there: Open) -> None:
+        ada, _ = await table(there)
+        await there.supervisor.tell(ada.who, "Take your time.")
+        await there.supervisor.prompt(ada.who, Attention())
+        assert "the word \u201chere\u201d" in (await ada.look()).words
+        await ada.step()
+        assert "Take your time." in ada.page.words
+        assert ada.page.ending == ""
+
+    done(tmp_path, play)

@@ -186,8 +186,8 @@ class Attention(Value):
     """
 
     text: Words = {  # noqa: RUF012 - frozen
-        "en": "Are you there? Type the word {word}.",
-        "de": "Sind Sie da? Schreiben Sie das Wort {word}.",
+        "en": "Are you there? Type the word \u201c{word}\u201d.",
+        "de": "Sind Sie da? Schreiben Sie das Wort \u201e{word}\u201c.",
     }
     word: str = "here"
     seconds: Annotated[float, Field(gt=0, le=3600)] = 60

@@ -85,5 +85,6 @@ class Participant:
 
     @property
     def notice(self) -> Notice | None:
-        """What they are to answer or read first."""
-        return next((one for one in self.notices if one.answered is None), None)
+        """What they are to answer or read first: what has a time comes before what has none."""
+        waiting = [one for one in self.notices if one.answered is None]
+        return min(waiting, key=lambda one: (one.wanted is None, one.id), default=None)

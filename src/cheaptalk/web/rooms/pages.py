@@ -121,6 +121,7 @@ class RoomPages:
         values = {"title": self.title} | values | {
             "me": me, "root": root,
             "here": request.url.path if request.method == "GET" else f"{root}/",
+            "besides": _besides_language(request),
             "query": f"?me={me}" if me else f"?lang={language.code}" if chosen else "",
         }  # fmt: skip
         text = self.templates[language.code].get_template(template).render(values)
@@ -356,3 +357,9 @@ async def _events(guest: Guest, seen: int) -> AsyncIterator[str]:
         else:
             seen = number
             yield f"id: {number}\nevent: moved\ndata: {number}\n\n"
+
+
+def _besides_language(request: Request) -> str:
+    """What an address tells besides the language, such as by which id somebody comes."""
+    asked = request.query_params.multi_items() if request.method == "GET" else []
+    return urlencode([(name, text) for name, text in asked if name not in ("lang", "me")])
