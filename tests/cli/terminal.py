@@ -15,6 +15,12 @@ AGAIN = 5.0
 """Seconds after which Ctrl-C is pressed again."""
 PATIENCE = 60.0
 """Seconds after which a text that does not come is given up."""
+ON_A_TERMINAL = """
+import os, runpy
+os.close(os.open(os.ttyname(0), os.O_RDWR))
+runpy.run_module("cheaptalk", run_name="__main__", alter_sys=True)
+"""
+"""A program that makes standard input the terminal whose Ctrl-C it hears, and is `cheaptalk`."""
 
 
 def unmeasured() -> dict[str, str]:
@@ -34,14 +40,13 @@ class Terminal:
         self.screen = ""
         self.leader, follower = pty.openpty()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "cheaptalk", *arguments],
+            [sys.executable, "-c", ON_A_TERMINAL, *arguments],
             stdin=follower,
             stdout=follower,
             stderr=follower,
             cwd=folder,
             env=dict(environment) | {"COLUMNS": "100", "TERM": "xterm"},
             start_new_session=True,
-            preexec_fn=_take_terminal,
         )
         os.close(follower)
 
@@ -98,11 +103,6 @@ class Terminal:
             return False
         self.screen += data.decode(errors="replace")
         return bool(data)
-
-
-def _take_terminal() -> None:
-    """Make standard input the terminal whose Ctrl-C this process hears."""
-    os.close(os.open(os.ttyname(0), os.O_RDWR))
 
 
 def plain(screen: str) -> str:
