@@ -20,6 +20,8 @@ CORRECTIONS = {
     "found character '\\t'": "a tab; indent with spaces",
     "mapping values are not allowed here": "a colon that does not belong here; indent alike, or "
     "put text that holds one in quotes",
+    "but got '?'": "a question mark that does not belong here; put text that holds one in quotes, "
+    'as in {en: "Was it fair?"}',
     "but got '<stream end>'": "it ends before a bracket or a quote is closed",
     "but found another document": "a second document begins; write one in each file",
     "found unexpected end of stream": "it ends before a bracket or a quote is closed",
@@ -35,6 +37,7 @@ MOST_DIGITS = 100
 """Characters that a number may have."""
 SHORT = 80
 """Characters up to which a list or a mapping stands in one line."""
+WRITTEN: dict[str, Any] = {"sort_keys": False, "width": math.inf, "allow_unicode": True}
 NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 
 
@@ -189,7 +192,7 @@ def as_yaml(value: Any) -> str:
     if isinstance(value, Horizon) and not value.hidden:
         value = value.rounds
     plain = plain_data(value, mode="json", exclude_defaults=True)
-    text = yaml.safe_dump(plain, default_flow_style=True, width=math.inf, sort_keys=False)
+    text: str = yaml.safe_dump(plain, default_flow_style=True, **WRITTEN)
     return text.strip().removesuffix("\n...")
 
 
@@ -210,4 +213,4 @@ def as_block(data: Any) -> str:
     <BLANKLINE>
       Second.
     """
-    return str(yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=math.inf)).strip()
+    return str(yaml.dump(data, Dumper=_Dumper, **WRITTEN)).strip()

@@ -439,7 +439,7 @@ def test_dropped_and_redealt_matches_are_told_everywhere(
     cheaptalk: Command, tmp_path: Path
 ) -> None:
     written(tmp_path, **SILENT)
-    policy = "illegal dropped, refused redealt (at most once), all others kept"
+    policy = "illegal dropped, refused redealt (at most once), all others as by default"
     plan = cheaptalk("plan", "small.yaml")
     assert f"matches without a valid answer: {policy}" in plan.out.splitlines()
     kept = json.loads(cheaptalk("plan", "small.yaml", "--json").out)["unanswered"]

@@ -60,7 +60,7 @@ def test_the_funnel_counts_who_came_how_far_in_the_order_of_the_path(
     assert found.steps.select("step", "people", "answered", "under_way", "stopped").rows() == [
         ("consent", 10, 9, 1, 1), ("instructions", 8, 8, 0, 1), ("comprehension", 7, 7, 1, 1),
         ("game", 1, 0, 1, 0), ("lobby", 1, 0, 0, 1), ("quiz", 3, 3, 0, 1),
-        ("survey", 2, 2, 0, 0), ("end", 2, 0, 0, 2),
+        ("survey", 2, 2, 0, 0),
     ]  # fmt: skip
     assert found.endings.select("ending", "people").rows() == [
         ("complete", 2), ("declined", 1), ("failed_attention", 3), ("timed_out", 1), (None, 3),

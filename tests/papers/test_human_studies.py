@@ -12,6 +12,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.calls.desk import Models
+from cheaptalk.frames.dropout import funnel
 from cheaptalk.frames.people import survey_answers
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
 from cheaptalk.papers.glee.human_study import FAMILIES
@@ -25,7 +26,7 @@ from tests.papers.people import PRESCREENED, UNDERSTOOD, Person, of_preset, scri
 from tests.web.participants.comers import Open, opened
 
 HOUR = 3600.0
-EARNED = re.compile(r"Earned so far: (\S+\d)")
+EARNED = re.compile(r"Earned in games: (\S+\d)")
 TRUTH = {"bargaining": "10%", "negotiation": "$8,000", "persuasion": "$10,000"}
 """What people who sit first in GLEE's main configurations were told."""
 
@@ -134,7 +135,7 @@ def test_who_misses_glee_s_code_word_plays_no_game_and_gets_no_code(tmp_path: Pa
     assert owed(tmp_path) == {}
 
 
-def test_of_who_fails_glee_s_quiz_only_the_count_stays(tmp_path: Path) -> None:
+def test_of_who_fails_glee_s_quiz_only_how_far_they_came_stays(tmp_path: Path) -> None:
     async def go(there: Open) -> Page:
         ada = Person(there, "A2Z", quiz="20%")
         ada.said = "batti batti"
@@ -150,8 +151,20 @@ def test_of_who_fails_glee_s_quiz_only_the_count_stays(tmp_path: Path) -> None:
     page = done(tmp_path, glee("bargaining"), go)
     assert (page.ending, page.code) == ("failed_attention", "")
     assert rows(tmp_path, "select ending from participants") == [("failed_attention",)]
-    left = [rows(tmp_path, f"select * from {one}") for one in ("matches", "responses", "payments")]  # noqa: S608 - ours
-    assert left == [[], [], []]
+    left = [rows(tmp_path, f"select * from {one}") for one in ("matches", "payments")]  # noqa: S608 - ours
+    assert left == [[], []]
+    told = rows(tmp_path, "select distinct answer from responses where step <> 'ended'")
+    assert told == [("{}",)]
+    with Store.open(tmp_path / "s.sqlite") as store:
+        checks = funnel(store, "glee-human").checks
+    assert checks.filter(check="quiz").rows() == [("quiz", 1, 0, 0, 1, 1.0)]
+
+    async def later(there: Open) -> Page:
+        ada = Person(there, "A2Z")
+        await ada.come()
+        return ada.page
+
+    assert done(tmp_path, glee("bargaining"), later).ending == "failed_attention"
 
 
 def test_who_fails_a_later_quiz_keeps_what_was_earned_before(tmp_path: Path) -> None:
@@ -315,7 +328,7 @@ def test_three_people_trade_chips_twice_with_as_many_colours_and_one_game_is_pai
             await one.come()
         await asyncio.gather(*(one.finish() for one in three))
         for one in three:
-            assert not any("Earned so far" in words for words in one.seen)
+            assert not any("Earned in games" in words for words in one.seen)
             assert not any(re.search(r"That is worth \S+ to you\.", words) for words in one.seen)
             assert (one.page.ending, one.page.code) == ("complete", "CHIPS-DONE")
             back = "https://app.prolific.com/submissions/complete?cc=CHIPS-DONE"

@@ -11,7 +11,6 @@ from cheaptalk.frames import match_frames
 from cheaptalk.players import Kind
 from cheaptalk.records import Status
 from cheaptalk.records.exclusions import Unanswered, policies_of
-from cheaptalk.records.forfeits import VALID
 from cheaptalk.reports.study.facts import UnansweredKind, exclusions
 from cheaptalk.studies import Dealt, lay_out
 from tests.fakes import REFUSAL, Canned, Refusing, legal, study, with_model
@@ -38,9 +37,11 @@ def test_the_strictest_policy_holds(
 
 
 def test_every_kind_of_answer_that_is_none_has_a_policy() -> None:
-    valid = {*VALID, Kind.PROVIDER_ERROR}
-    assert set(Unanswered().by_kind) == {kind.value for kind in Kind} - valid == set(KINDS)
-    assert set(Unanswered().by_kind.values()) == {"keep"}
+    others = {Kind.OK, Kind.REPAIRED, Kind.PROVIDER_ERROR}
+    policies = Unanswered().by_kind
+    assert set(policies) == {kind.value for kind in Kind} - others
+    away = {"left": "drop", "stood_in": "drop"}
+    assert policies == dict.fromkeys(KINDS, "keep") | away
 
 
 def test_policies_are_written_as_they_were_set() -> None:

@@ -23,6 +23,8 @@ from cheaptalk.records.people.queries import (
 from cheaptalk.records.store.schema import ENDINGS
 from cheaptalk.studies.lookup import reads_study
 
+NOBODYS = ("assignment", "end", "ended")
+"""Steps that the server answers, and the end."""
 COUNTED: dict[str, Any] = {"people": pl.Int64, "share": pl.Float64}
 
 
@@ -35,9 +37,9 @@ class Funnel(NamedTuple):
             its questions at the first try), ``comprehension`` (passed them at any), ``began`` and
             ``finished`` (a game), ``quiz`` (no quiz wrong) and ``completed``. What a study does not
             ask for has no row.
-        steps: one row a ``step``, in the order of the path, with ``people`` who came to it and
-            ``share``, ``answered`` (people who answered it), and how many are at it now
-            (``under_way``) or stopped there (``stopped``).
+        steps: one row a ``step`` that people take, in the order of the path, with ``people`` who
+            came to it and ``share``, ``answered`` (people who answered it), and how many are at it
+            now (``under_way``) or stopped there (``stopped``).
         endings: one row an ``ending`` that occurred, with ``people`` and ``share``; null for those
             who are under way.
         checks: one row a ``check`` with ``answered``, ``first`` (passed at the first try),
@@ -116,6 +118,7 @@ def _steps(
          sum(count for (step, ending), count in stops.items()
              if step == one.step and ending is not None))
         for one in steps
+        if one.step not in NOBODYS
     ]  # fmt: skip
     counts = dict.fromkeys(("answered", "under_way", "stopped"), pl.Int64)
     return pl.DataFrame(rows, {"step": pl.String} | COUNTED | counts, orient="row")

@@ -28,8 +28,7 @@ class Reader:
     """
 
     def __init__(self, policies: Unanswered) -> None:
-        self.policies = policies
-        self.lenient = set(policies.by_kind.values()) == {"keep"}  # as nearly always
+        self.dropping = {kind for kind, one in policies.by_kind.items() if one != "keep"}
 
     @classmethod
     def of(cls, store: Store, study: str) -> "Reader":
@@ -42,7 +41,8 @@ class Reader:
 
     def dropped(self, record: MatchRecord) -> bool:
         """Whether the study's policies drop the match."""
-        return not self.lenient and self.policies.why_dropped(record.kinds) is not None
+        given = record.kinds.values()
+        return any(counts[kind] for counts in given for kind in self.dropping & counts.keys())
 
     def counts(self, record: MatchRecord) -> bool:
         """Whether the match has payoffs that count: it finished and was not dropped."""

@@ -90,6 +90,8 @@ class Failure(StrEnum):
     FILTERED = "filtered"
     """A filter of the provider's stopped the question or the answer."""
     TIMED_OUT = "timed_out"
+    LEFT = "left"
+    """The person who was asked has left for good."""
     PROVIDER_ERROR = "provider_error"
 
 

@@ -10,6 +10,7 @@ from pydantic import (
     model_validator,
 )
 
+from cheaptalk.models import Failure
 from cheaptalk.players.protocol import Answer, Kind, PersonCall, Player, Thinking
 from cheaptalk.players.seats import NO_SOURCES, RosterEntry, SeatSpec, Sources
 from cheaptalk.rules import Asked, Game, Moment
@@ -27,7 +28,8 @@ class Person:
 
     The form's content comes back as a JSON object, in whatever style the game is told. What is
     illegal is asked again with the reason, as often as it takes. Where no answer comes before the
-    deadline, whoever stands in answers in their place; without one the seat forfeits.
+    deadline, or they have left, whoever stands in answers in their place; without one the seat
+    forfeits.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class Person:
                 attempt=attempt,
             )
             if reply.text is None and self.stand_in is None:
-                return Answer(None, Kind.TIMED_OUT)
+                return Answer(None, Kind.LEFT if reply.failure is Failure.LEFT else Kind.TIMED_OUT)
             if reply.text is None:
                 return (yield from self._stood_in(asked))
             try:

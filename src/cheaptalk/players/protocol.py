@@ -34,8 +34,11 @@ class Kind(StrEnum):
     """A filter of the provider's finally stopped the question or the answer."""
     TIMED_OUT = "timed_out"
     """No answer came before the deadline."""
+    LEFT = "left"
+    """The person had left the table for good: they stopped taking part, or were removed."""
     STOOD_IN = "stood_in"
-    """Answered by the one who stands in for a person, who gave no answer before the deadline."""
+    """Answered by the one who stands in for a person, who gave no answer before the deadline or
+    had left."""
     PROVIDER_ERROR = "provider_error"
     """The provider failed: an error of the harness, never scored as play."""
 

@@ -28,6 +28,9 @@ class Unanswered(Value):
     A match with answers of several kinds follows the strictest policy: ``redeal`` before ``drop``
     before ``keep``.
 
+    By default matches are kept, but for those that a person left and those in which a program stood
+    in for one: what became of these is not how people play.
+
     Attributes:
         redeals: how often one match is played on a fresh deal before its last one is dropped too.
 
@@ -42,6 +45,8 @@ class Unanswered(Value):
     refused: Policy = "keep"
     filtered: Policy = "keep"
     timed_out: Policy = "keep"
+    left: Policy = "drop"
+    stood_in: Policy = "drop"
     redeals: Annotated[int, Field(ge=1, le=20)] = 3
 
     @model_serializer
@@ -65,13 +70,14 @@ class Unanswered(Value):
         """The policy in one line.
 
         >>> Unanswered(refused="redeal", timed_out="drop", redeals=2).line
-        'refused redealt (at most 2 times), timed out dropped, all others kept'
+        'refused redealt (at most 2 times), timed out dropped, all others as by default'
         """
-        odd = {kind: policy for kind, policy in self.by_kind.items() if policy != "keep"}
+        usual = Unanswered().by_kind
+        odd = {kind: policy for kind, policy in self.by_kind.items() if policy != usual[kind]}
         most = f" (at most {'once' if self.redeals == 1 else counted(self.redeals, 'time')})"
-        done = {"drop": "dropped", "redeal": f"redealt{most}"}
+        done = {"keep": "kept", "drop": "dropped", "redeal": f"redealt{most}"}
         parts = [f"{kind.replace('_', ' ')} {done[policy]}" for kind, policy in odd.items()]
-        return ", ".join([*parts, "all others kept" if odd else "all kept"])
+        return ", ".join([*parts, "all others as by default" if odd else "as by default"])
 
     def of(self, kinds: Mapping[str, Mapping[str, int]]) -> Policy:
         """The policy for a match.
@@ -89,11 +95,12 @@ class Unanswered(Value):
         >>> Unanswered(refused="drop").why_dropped({"alice": {"ok": 3}, "bob": {"refused": 1}})
         'bob refused'
         """
+        policies = self.by_kind
         found = [
             f"{place} {kind.replace('_', ' ')}"
             for place, counts in kinds.items()
             for kind, count in counts.items()
-            if count and self.by_kind.get(kind, "keep") != "keep"
+            if count and policies.get(kind, "keep") != "keep"
         ]
         return ", ".join(found) or None
 

@@ -44,7 +44,8 @@ KINDS = {
     Kind.REFUSED: "the model finally declined",
     Kind.FILTERED: "a filter of the provider's finally stopped the question or the answer",
     Kind.TIMED_OUT: "no answer before the deadline",
-    Kind.STOOD_IN: "answered by a person's stand-in, after no answer before the deadline",
+    Kind.LEFT: "no answer from a person, who had left the table for good",
+    Kind.STOOD_IN: "answered by a person's stand-in: they gave no answer in time, or had left",
     Kind.PROVIDER_ERROR: "the provider failed: an error of the harness, never scored as play",
 }
 """What each kind of answer means."""

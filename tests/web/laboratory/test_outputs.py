@@ -82,6 +82,8 @@ def test_outputs_are_made_one_at_a_time_and_are_stale_after_more_matches(tmp_pat
             newest, old = await outputs.listed("small")
             assert (newest.file, newest.matches, newest.stale) == ("report.html", 10, False)
             assert (old.matches, old.stale) == (8, True)
+            await outputs.delete("small", old.file)
+            assert [one.file for one in await outputs.listed("small")] == ["report.html"]
 
     asyncio.run(main())
 
@@ -92,7 +94,9 @@ def test_a_paper_s_tables_are_made_by_its_recipe(tmp_path: Path) -> None:
 
     async def main() -> None:
         async with Outputs(Overviews(folder)) as outputs:
-            assert "GLEE" in (await outputs.recipes())["glee"]
+            recipes = await outputs.recipes("small")
+            assert "GLEE" in recipes["glee"]
+            assert not {"chips", "self-play", "gama"} & recipes.keys()
             await outputs.report("small", "glee")
             assert await made(outputs, "small") == ""
             path, _ = await outputs.output("small", "recipe-glee.html")

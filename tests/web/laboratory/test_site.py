@@ -270,13 +270,17 @@ def test_transcripts_are_read_in_the_console_and_ids_come_where_they_are_asked_f
         assert seen.status_code == 200
         assert "words of =id-of-ann" in seen.text
         inside = [one for one in Page(seen.text).links if one.startswith("/")]
-        assert inside
-        assert all(one.startswith("/console/studies/people/transcripts/") for one in inside)
+        assert any(one.startswith("/console/studies/people/transcripts/") for one in inside)
+        assert all(one.startswith("/console/studies/people/") for one in inside)
         stranger = httpx2.AsyncClient(transport=there.client._transport, base_url="http://test")
         turned = await stranger.get(f"/console/studies/people/transcripts/matches/{match}")
         assert turned.status_code == 303
         ids = (await there.post("/studies/people/identities")).text
-        assert ids.splitlines() == ["participant,source,id", f"{ann.code},prolific,'=id-of-ann"]
+        shown = ann.page.code
+        assert ids.splitlines() == [
+            "participant,source,id,completion_code", f"{ann.code},prolific,'=id-of-ann,{shown}"
+        ]  # fmt: skip
+        assert len(shown) == 8
 
     at_site(tmp_path, work)
 

@@ -57,7 +57,7 @@ def test_no_byte_stays_of_what_was_deleted(tmp_path: Path, when: str) -> None:
             await other.look()
             await asyncio.sleep(0.001)
         assert found(tmp_path, *traces) == []
-        assert (await there.client.get(gone.path)).status_code == 403
+        assert (await there.client.get(gone.path)).status_code == 404
         page = await other.look()
         assert page.ending == ("partner_left" if when == "playing" else "complete")
         assert page.code

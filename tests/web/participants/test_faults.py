@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from cheaptalk.frames.dropout import funnel
 from cheaptalk.records import Store, StoreError
 from cheaptalk.records.ledger.ledger import Ledger
 from cheaptalk.rules import Game
@@ -248,6 +249,12 @@ def test_a_partner_who_leaves_is_no_fault_of_the_other(tmp_path: Path, erase: bo
         tmp_path, "select code, state from plays join participants p on p.id = participant_id"
     ))  # fmt: skip
     assert states[code] == "partner_left"
+    if not erase:
+        ((kinds,),) = rows(tmp_path, "select kinds from matches")
+        assert '"left":1' in kinds
+        with Store.open(tmp_path / "s.sqlite") as store:
+            steps = funnel(store, "people").steps
+        assert steps.filter(step="games").select("people", "stopped").rows() == [(2, 2)]
 
 
 def test_a_lobby_outlasts_a_pause_and_a_restart(tmp_path: Path) -> None:
@@ -429,7 +436,7 @@ def test_a_study_whose_path_was_changed_says_so_to_those_who_were_on_it(tmp_path
     path = done(tmp_path, first, people_study(BOT))
     changed = people_study(BOT, path=["first_name", *PEOPLE["path"]])
     by_link, by_id = done(tmp_path, second, changed)
-    assert (by_link.status_code, by_id.status_code) == (403, 409)
+    assert (by_link.status_code, by_id.status_code) == (409, 409)
     assert "was changed" in by_id.text
 
 

@@ -30,4 +30,5 @@ RECIPE: Recipe = Recipe(
     ),
     measures=("bound",),
     options={"match": "the id of the game whose value paths are drawn", OPTION: ABOUT, **OPTIONS},
+    games=("chip_trading",),
 )

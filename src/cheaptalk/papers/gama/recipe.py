@@ -5,6 +5,7 @@ from cheaptalk.papers.gama.leaderboard import leaderboard, runs_apart
 from cheaptalk.papers.gama.mixed_populations import against, mixed
 from cheaptalk.papers.gama.robustness import others, settings, strategies, temperatures, versions
 from cheaptalk.papers.gama.rounds import rounds
+from cheaptalk.papers.gama.scores import GAMES
 from cheaptalk.papers.gama.single_runs import single_runs
 from cheaptalk.papers.gama.turns import BALLOTS, ENDS, battles, pirates
 from cheaptalk.papers.printed import OPTIONS
@@ -35,4 +36,5 @@ RECIPE: Recipe = Recipe(
     ),
     measures=("score", *NUMBERS, *ENDS, *BALLOTS),
     options=OPTIONS,
+    games=tuple(GAMES),
 )

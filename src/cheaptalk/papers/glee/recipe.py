@@ -50,4 +50,5 @@ RECIPE: Recipe = Recipe(
         COMPOSITE: "discounts: both players' discount factors as one parameter (footnote 18)",
         SPLITS: "over how many random splits predictions are compared (the paper has 100)",
     },
+    games=("bargaining", "negotiation", "persuasion"),
 )

@@ -28,4 +28,5 @@ RECIPE: Recipe = Recipe(
         RecipePart("Opposition of interests", "Figures 22 and 23", opposition),
     ),
     options=OPTIONS,
+    games=("item_bargaining",),
 )

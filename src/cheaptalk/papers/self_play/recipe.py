@@ -37,4 +37,5 @@ RECIPE: Recipe = Recipe(
     ),
     measures=(*MEASURES, *SHARES),
     options=OPTIONS | {MERGES: "the path of GPT-2's merges.txt, to count its tokens exactly"},
+    games=("deal_or_no_deal",),
 )

@@ -42,10 +42,11 @@ def erase(code: str) -> Callable[[sa.Connection], None]:
 def erase_visit(
     code: str, number: int, visit: int, games: Sequence[int], ended: Mapping[str, Any]
 ) -> Callable[[sa.Connection], None]:
-    """What deletes all that a participant did in their last visit, but that they came; as
+    """What deletes all that a participant did in their last visit, but how far they came; as
     :func:`erase`.
 
-    What they did in visits before, and what they are owed, stays.
+    At which steps they were stays, and whether an answer was right, without the answers; and what
+    they did in visits before, and what they are owed.
 
     Args:
         code, number: the participant's.
@@ -64,12 +65,12 @@ def erase_visit(
         )
         answers, notices = schema.responses, schema.notices
         theirs = answers.c.participant_id == number
-        connection.execute(sa.delete(answers).where(theirs, answers.c.visit == visit))
+        of_visit = sa.update(answers).where(theirs, answers.c.visit == visit)
+        connection.execute(of_visit.values(answer={}, shown=None))
         connection.execute(sa.delete(notices).where(notices.c.participant_id == number))
-        left = connection.scalar(sa.select(sa.func.count()).where(theirs)) or 0
-        if left:  # else the participant's row says how the visit ended
-            row = {"participant_id": number, "number": left, **ended}
-            connection.execute(sa.insert(answers), row)
+        given = connection.scalar(sa.select(sa.func.count()).where(theirs)) or 0
+        row = {"participant_id": number, "number": given, **ended}
+        connection.execute(sa.insert(answers), row)
         connection.execute(
             sa.update(participants).where(participants.c.id == number).values(known_as=None)
         )

@@ -6,10 +6,11 @@ to delete this file is to make all records anonymous.
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import parse_qsl
 
 from cheaptalk.records.exports.sheets import bare_csv
 from cheaptalk.records.store.backend import StoreError
@@ -38,11 +39,22 @@ class Identity(NamedTuple):
     more: str
 
 
-def identities_file(identities: Iterable[Identity]) -> str:
-    """Identities as a table: participants by their codes, and the ids by which they came."""
+def identities_file(identities: Iterable[Identity], shown: Mapping[str, str]) -> str:
+    """Identities as a table: participants by their codes, and the ids by which they came.
+
+    Args:
+        shown: the code that each was shown in the end, by participant; those of several visits are
+            parted by spaces. Who has not ended has none.
+    """
     ordered = sorted(identities, key=lambda one: one.code)
-    rows = [(one.code, one.source, one.known_by) for one in ordered]
-    return bare_csv([("participant", "source", "id"), *rows])
+    links = [dict(parse_qsl(one.more)) for one in ordered]
+    names = list(dict.fromkeys(name for link in links for name in link))
+    rows = [
+        (one.code, one.source, one.known_by, *(link.get(name, "") for name in names),
+         shown.get(one.code, ""))
+        for one, link in zip(ordered, links, strict=True)
+    ]  # fmt: skip
+    return bare_csv([("participant", "source", "id", *names, "completion_code"), *rows])
 
 
 class Identities:

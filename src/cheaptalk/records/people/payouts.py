@@ -24,7 +24,8 @@ class PayoutLine(NamedTuple):
 
     Attributes:
         code: the participant's; empty where they were deleted since.
-        base, bonus: cents.
+        base: cents for completing a first visit, which platforms pay by themselves.
+        bonus: cents for all else.
     """
 
     code: str
@@ -140,9 +141,10 @@ def payout_file(
 ) -> str:
     """The file of a payout, for whoever pays.
 
-    ``prolific`` is the text of its bulk bonus payments, an id and an amount a line; the base it
-    pays by itself. ``mturk`` has a row for each bonus as its ``send-bonus`` wants it, with a token
-    by which MTurk itself refuses to pay one twice. ``csv`` has everybody with base and bonus.
+    ``prolific`` is the text of its bulk bonus payments, an id and an amount a line. ``mturk`` has a
+    row for each bonus as its ``send-bonus`` wants it, with a token by which MTurk itself refuses to
+    pay one twice. Both pay the base of a first visit by themselves, and have no row for who was
+    deleted since. ``csv`` has everybody with base and bonus.
 
     Args:
         ids: identities by code; who has none is known by the code.
@@ -163,7 +165,7 @@ def _rows(
         if form == "csv":
             total = dollars_text(one.base + one.bonus)
             yield one.code, known_by if known else "", dollars_text(one.base), bonus, total
-        elif not one.bonus:
+        elif not one.bonus or not one.code:  # who was deleted since has no id any more
             continue
         elif form == "prolific":
             yield known_by, bonus

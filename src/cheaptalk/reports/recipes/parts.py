@@ -133,6 +133,7 @@ class Recipe:
         heading: what stands over the page; the study's name without.
         methods: the template that tells how numbers are made.
         players: who stands in it besides the study's own.
+        games: those that it is about; empty for any.
     """
 
     name: str
@@ -144,6 +145,7 @@ class Recipe:
     heading: str = ""
     methods: str = "methods/page.html.jinja"
     players: tuple[str, ...] = ()
+    games: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return brief(self, f"{self.name}, {counted(len(self.parts), 'part')} from {self.paper}")

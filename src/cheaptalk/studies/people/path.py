@@ -29,8 +29,13 @@ FIRST_NAME = re.compile("(?:[^\\W\\d_]{1,20}[ '\u2019-]?){1,3}")
 LONGEST_NAME = 20
 """Characters of a first name."""
 CODE_WORD = "code_word"
+GO_ON = "go_on"
+"""The step at which people say whether they play another game."""
 ENDED = "ended"
-"""The step of a response that ends a visit from outside, such as by a researcher."""
+"""The step of a response that ends a visit from outside, such as by a researcher.
+
+Its answer is the ``ending``; of a visit that was deleted since, ``at`` is where it ended.
+"""
 OUTCOMES: Mapping[str, Ending] = {
     "left": "withdrawn", "partner_left": "partner_left", "timed_out": "timed_out",
     "technical": "technical",
@@ -140,8 +145,9 @@ class Journey:
 
     Attributes:
         stop: where they are.
-        responses: what was answered, in order.
+        responses: what was answered, in order; of a visit that was deleted, where it was.
         endings: how each visit ended that has.
+        ended_at: the step at which the last one did; empty where none has.
 
     Raises:
         PathChanged: the responses were given on another path.
@@ -151,10 +157,16 @@ class Journey:
         self.protocol = protocol
         self.responses: list[Response] = []
         self.endings: list[Ending] = []
+        self.ended_at = ""
         self._path = _Way(protocol).path()
         self.stop = next(self._path)
-        for response in responses:
-            self.take(response)
+        answered = list(responses)
+        deleted = {one.visit for one in answered if one.step == ENDED and "at" in one.answer}
+        for response in answered:
+            if response.visit in deleted and response.step != ENDED:
+                self.responses.append(response)
+            else:
+                self.take(response)
 
     def take(self, response: Response) -> Stop:
         """Go on by a response; where that leads.
@@ -162,7 +174,9 @@ class Journey:
         Raises:
             PathChanged: it was given elsewhere, such as at a visit that has ended.
         """
+        at = self.stop.name
         if response.step == ENDED and self.ending is None:
+            at = response.answer.get("at", at)
             self.stop = self._path.throw(_VisitEnded(response.answer["ending"]))
         elif (response.step, response.visit) != (self.stop.name, self.stop.visit):
             raise PathChanged(
@@ -174,6 +188,7 @@ class Journey:
         self.responses.append(response)
         if isinstance(self.stop, End):
             self.endings.append(self.stop.ending)
+            self.ended_at = at
         return self.stop
 
     @property
@@ -246,7 +261,7 @@ class _Way:
                 return ending
             more = played < step.most and self.game < self.protocol.limits.games
             if step.may_stop and more:
-                wish = yield GoOn("go_on", self.visit, self.game)
+                wish = yield GoOn(GO_ON, self.visit, self.game)
                 if not wish.answer["more"]:
                     return None
         return None

@@ -100,7 +100,7 @@ def _games(journey: Journey, visit: int) -> list[Response]:
 def _of_visit(journey: Journey, visit: int, ending: Ending, seed: str) -> Iterator[Due]:
     pay, games = journey.protocol.pay, _games(journey, visit)
     if ending == "complete" and pay.base:
-        yield Due(f"base/{visit}", "base", cents(pay.base))
+        yield Due(f"base/{visit}", "base" if visit == 1 else "bonus", cents(pay.base))
     waited = any(one.visit == visit and one.answer.get("waited") for one in journey.games)
     if (more := pay.ended.get(ending)) and (ending != "timed_out" or waited):
         yield Due(f"{ending}/{visit}", "bonus", cents(more))

@@ -180,6 +180,11 @@ class Pay(Value):
     most: Annotated[float, Field(ge=0)] | None = None
     ended: dict[Ending, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
 
+    @property
+    def anything(self) -> bool:
+        """Whether anything is paid at all."""
+        return bool(self.base or self.game or self.bonus)
+
 
 class Protocol(Value):
     """What a study with people consists of besides its games.

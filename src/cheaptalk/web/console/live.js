@@ -19,5 +19,17 @@
     } catch { /* the network is gone for a while; the next look asks again */ }
   }
 
+  // A sentence on what was done is said once; to load the page again does not say it again.
+  const here = new URL(location.href);
+  if (here.searchParams.has("said")) {
+    here.searchParams.delete("said");
+    history.replaceState(null, "", here);
+  }
+
+  for (const button of document.querySelectorAll("[data-copy]")) {
+    button.hidden = !navigator.clipboard;
+    button.addEventListener("click", async () => { await navigator.clipboard.writeText(button.dataset.copy); button.textContent = button.dataset.done; });
+  }
+
   setInterval(look, SECONDS * 1000);
 })();

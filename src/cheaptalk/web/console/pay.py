@@ -7,6 +7,8 @@ from fastapi.responses import PlainTextResponse, Response
 
 from cheaptalk.records.people.payouts import (
     FORMS,
+    Payout,
+    PayoutLine,
     balance_of,
     dollars_text,
     lines_of,
@@ -43,7 +45,9 @@ class PayDesk:
         store, study_id = experiment.house.store, experiment.study_id
         return visit.render(
             "pay.html.jinja", name=name, tab="pay", balance=balance_of(store, study_id),
-            lines=lines_of(store, study_id, None), payouts=payouts_of(store, study_id),
+            lines=lines_of(store, study_id, None),
+            payouts=[(one, _in_file(one, lines_of(store, study_id, one.number)))
+                     for one in payouts_of(store, study_id)],
             forms=FORMS, dollars=dollars_text, currency=experiment.protocol.pay.currency,
             source=experiment.protocol.recruitment.source, people=experiment.people,
         )  # fmt: skip
@@ -72,6 +76,14 @@ class PayDesk:
         ids = await asyncio.to_thread(experiment.identities.of_study, name)
         lines = lines_of(store, study_id, number)
         text = payout_file(payout.form, name, number, lines, ids)
+        self.audit.enter(visit.account.name, "downloaded a payout's file", name, payout=number)
         called = f'attachment; filename="{name}-payout-{number}.csv"'
         headers = {"Content-Disposition": called}
         return PlainTextResponse(text, headers=headers, media_type="text/csv; charset=utf-8")
+
+
+def _in_file(payout: Payout, lines: list[PayoutLine]) -> int:
+    """Cents that a payout's file tells the platform to pay; the rest it pays by itself."""
+    if payout.form == "csv":
+        return payout.cents
+    return sum(one.bonus for one in lines if one.code)

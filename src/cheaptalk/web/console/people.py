@@ -1,5 +1,6 @@
 """Participants as researchers see them: who is where, and what can be done for and with them."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Annotated, NamedTuple
@@ -8,11 +9,15 @@ from fastapi import HTTPException, Query
 from fastapi.responses import Response
 
 from cheaptalk.records.people.payouts import dollars_text
+from cheaptalk.studies.people.path import GO_ON
 from cheaptalk.studies.people.pay import dues
+from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import Attention
 from cheaptalk.web.console.reception import STUDY, Reception, Visiting
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.web.laboratory.standing import Turnout
+from cheaptalk.web.participants.pages import completion_codes
 from cheaptalk.web.participants.people import Participant
 from cheaptalk.web.participants.supervisor import MISSED, Supervisor
 
@@ -68,6 +73,7 @@ class People:
         reception.page_at(PEOPLE, self.listing, Role.VIEWER)
         reception.deed_at(f"{PEOPLE}/recruit", self.recruit, Role.RESEARCHER)
         reception.deed_at(f"{PEOPLE}/tell", self.tell_all, Role.RESEARCHER)
+        reception.deed_at(f"{PEOPLE}/find", self.find, Role.RESEARCHER)
         reception.page_at(ONE, self.one, Role.VIEWER)
         for deed, does in {
             "tell": self.tell, "prompt": self.prompt, "move": self.move, "remove": self.remove,
@@ -97,8 +103,20 @@ class People:
             steps=list(_steps(opened.supervisor)), endings=Counter(one.ending for one in everybody),
             link_to=f"{self._address(visit)}/s/{name}{experiment.protocol.link}",
             people=chosen[after : after + PAGE], total=len(chosen), at=at, after=after, page=PAGE,
-            where=where, gone=gone, prompts=_prompts(everybody),
+            where=where, gone=gone, prompts=_prompts(everybody), turnout=Turnout.of(experiment),
+            dollars=dollars_text, earned=earned_by,
         )  # fmt: skip
+
+    async def find(self, visit: Visiting, name: str) -> Response:
+        """Find a participant by the id by which they came, as in a letter of theirs."""
+        experiment = self.laboratory.supervisor(name).experiment
+        source = experiment.protocol.recruitment.source
+        find, known_by = experiment.identities.code_of, visit.form.get("known_by", "").strip()
+        code = await asyncio.to_thread(find, name, source, known_by)
+        self.audit.enter(visit.account.name, "looked a participant up by their id", name)
+        if code is None or code not in experiment.people:
+            return visit.go(f"/studies/{name}/participants", "Nobody came by that id.")
+        return visit.go(f"/studies/{name}/participants/{code}")
 
     def _address(self, visit: Visiting) -> str:
         return self.laboratory.address.url or str(visit.request.base_url.replace(path="")).rstrip(
@@ -135,10 +153,11 @@ class People:
         supervisor, who = self._found(name, code)
         experiment = supervisor.experiment
         owed = dues(who.journey, f"{experiment.study.seed}/{who.code}")
+        codes = completion_codes(self.laboratory.links, experiment.protocol, who)
         return visit.render(
             "participant.html.jinja", name=name, tab="participants", who=who, where=where(who),
             protocol=experiment.protocol, owed=[(due.key, dollars_text(due.cents)) for due in owed],
-            dollars=dollars_text,
+            dollars=dollars_text, codes=codes,
         )  # fmt: skip
 
     async def tell(self, visit: Visiting, name: str, code: str) -> Response:
@@ -190,6 +209,11 @@ class People:
         return visit.go(f"/studies/{name}/participants/{code}", said)
 
 
+def earned_by(who: Participant) -> int:
+    """Cents that somebody's games have earned, over all visits."""
+    return sum(play["cents"] or 0 for play in who.plays.values() if play.get("cents"))
+
+
 def where(who: Participant) -> str:
     """Where somebody is: a step, or how their visit ended."""
     return who.ending or who.journey.stop.name
@@ -197,19 +221,28 @@ def where(who: Participant) -> str:
 
 def _steps(supervisor: Supervisor) -> Iterator[Stood]:
     """The steps in order, with how many have come that far and how many are there."""
-    people = supervisor.experiment.people.values()
-    here = Counter(one.journey.stop.name for one in people if one.ending is None)
-    came, wrong, ended = Counter[str](), Counter[str](), Counter[str]()
-    for one in people:
-        given = one.journey.responses
-        names = {answer.step for answer in given}
-        came.update(names | ({one.journey.stop.name} if one.ending is None else set()))
-        wrong.update({answer.step for answer in given if answer.right is False})
-        if one.ending not in (None, "complete") and given:
-            ended[given[-1].step] += 1
-    for step in supervisor.protocol.steps:
-        counts = (each[step.called] for each in (came, wrong, ended, here))
-        yield Stood(step.called, *counts)
+    came, wrong, ended, here = (Counter[str]() for _ in range(4))
+    for one in supervisor.experiment.people.values():
+        journey = one.journey
+        at = journey.ended_at if journey.ending else journey.stop.name
+        came.update({answer.step for answer in journey.responses} | {at})
+        wrong.update({answer.step for answer in journey.responses if answer.right is False})
+        if journey.ending is None:
+            here[at] += 1
+        elif journey.ending != "complete":
+            ended[at] += 1
+    for name in _names(supervisor.protocol):
+        yield Stood(name, *(each[name] for each in (came, wrong, ended, here)))
+
+
+def _names(protocol: Protocol) -> Iterator[str]:
+    """The steps at which somebody can stand, in order."""
+    games = protocol.games
+    last = [*games.before, games, *games.after][-1].called
+    for step in protocol.steps:
+        yield step.called
+        if step.called == last and games.may_stop:
+            yield GO_ON
 
 
 def _prompts(people: Iterable[Participant]) -> Prompts:
@@ -217,7 +250,9 @@ def _prompts(people: Iterable[Participant]) -> Prompts:
     everybody = list(people)
     sent = [one for who in everybody for one in who.notices if one.wanted is not None]
     return Prompts(
-        len(sent), sum(one.answered is None for one in sent),
+        len(sent),
+        sum(one.answered is None for who in everybody if who.ending is None
+            for one in who.notices if one.wanted is not None),
         sum(MISSED in who.flags for who in everybody),
     )  # fmt: skip
 

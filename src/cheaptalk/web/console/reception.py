@@ -36,7 +36,9 @@ FRESH = 60
 """Seconds for which a page says what was done."""
 OWN = re.compile(r"(/[\w.-]+)*/?", re.ASCII)
 """Addresses of the console's own pages, as they stand after its beginning."""
-ONE_TIME = (("GET", "/account"), ("POST", "/account/password"), ("POST", "/log-out"))
+ONE_TIME = (
+    ("GET", "/account"), ("GET", "/live.js"), ("POST", "/account/password"), ("POST", "/log-out")
+)  # fmt: skip
 """Where somebody may go whose password must be changed."""
 TABS = ("overview", "design", "participants", "matches", "transcripts", "pay", "data", "log")
 """Of a study, in order; those that no page is registered for are not shown."""

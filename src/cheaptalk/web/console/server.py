@@ -19,7 +19,14 @@ from cheaptalk.web.console.pay import PayDesk
 from cheaptalk.web.console.people import People
 from cheaptalk.web.console.reception import STYLE, LoggedOut, MustChange, Reception, Visit
 from cheaptalk.web.console.refusals import sentence, status_of
-from cheaptalk.web.console.studies import Remove, Stand, Studies, not_launched, nothing_else
+from cheaptalk.web.console.studies import (
+    Remove,
+    Stand,
+    Studies,
+    not_launched,
+    nothing_else,
+    nothing_launched,
+)
 from cheaptalk.web.console.team import add_team
 from cheaptalk.web.console.work import Work
 from cheaptalk.web.headers import Headed, page_headers
@@ -51,6 +58,7 @@ def make_console(
     hasher: PasswordHasher | None = None,
     remove: Remove = nothing_else,
     stand: Stand = not_launched,
+    launched: Callable[[str], str | None] = nothing_launched,
 ) -> FastAPI:
     """The console of a laboratory; its links lead to wherever it is mounted.
 
@@ -62,6 +70,7 @@ def make_console(
         hasher: of passwords, with argon2's own parameters by default.
         remove: deletes what else there is of a study, before its design goes.
         stand: tells how a study stands that was launched.
+        launched: the text with which one was; None where it was not.
     """
     accounts = Accounts(database, code, hasher or PasswordHasher())
     reception = Reception(accounts, title)
@@ -69,7 +78,7 @@ def make_console(
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(address.hosts))
     app.add_middleware(Headed, headers=page_headers(STYLE))
     reception.page_at("/live.js", _live, Role.VIEWER)
-    pages = (Studies(database, remove, stand).add, Designing(database).add)
+    pages = (Studies(database, remove, stand, launched).add, Designing(database).add)
     for add in (add_entrance, *pages, add_team, *more):
         add(reception)
 
@@ -99,7 +108,7 @@ def make_laboratory(laboratory: Laboratory, code: str = "", title: str = "cheapt
     console = make_console(
         laboratory.database, laboratory.address, code, title,
         [People(laboratory).add, PayDesk(laboratory).add, Work(laboratory).add],
-        remove=laboratory.remove, stand=partial(standing, laboratory),
+        remove=laboratory.remove, stand=partial(standing, laboratory), launched=laboratory.launched,
     )  # fmt: skip
     return make_site(laboratory, console)
 

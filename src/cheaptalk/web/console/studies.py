@@ -51,6 +51,11 @@ async def not_launched(_name: str) -> Standing | None:
     return None
 
 
+def nothing_launched(_name: str) -> str | None:
+    """Say of every study that it was not launched."""
+    return None
+
+
 class Reading(NamedTuple):
     """What a design says.
 
@@ -117,15 +122,17 @@ class Studies:
     Args:
         remove: deletes what else there is of a study, before its design goes.
         stand: tells how a study stands that was launched.
+        launched: the text with which one was; None where it was not.
     """
 
     def __init__(
         self, database: LaboratoryDatabase, remove: Remove = nothing_else,
-        stand: Stand = not_launched,
+        stand: Stand = not_launched, launched: Callable[[str], str | None] = nothing_launched,
     ) -> None:  # fmt: skip
         self.drafts = database.drafts
         self.remove = remove
         self.stand = stand
+        self.launched = launched
         self.audit = database.audit
         self._in_brief = lru_cache(REMEMBERED)(in_brief)
 
@@ -175,8 +182,13 @@ class Studies:
         return visit.render(
             "overview.html.jinja", name=draft.name, tab="overview", draft=draft, read=read,
             games=games_of(read.study) if read.study else "", dollars=dollars_text,
-            stands=await self._stands(draft.name),
+            stands=await self._stands(draft.name), changed=await self._changed(draft),
         )  # fmt: skip
+
+    async def _changed(self, draft: Draft) -> bool:
+        """Whether a study's design is another now than the one that was launched."""
+        launched = await asyncio.to_thread(self.launched, draft.name)
+        return launched is not None and launched != draft.text
 
     async def _stands(self, name: str) -> Standing | None:
         """How a study stands, where its store can be read."""
@@ -213,9 +225,10 @@ class Studies:
             entries=self.audit.page(draft.name, before), page=LOG_PAGE,
         )  # fmt: skip
 
-    def before_delete(self, visit: Visiting, name: str) -> Response:
+    async def before_delete(self, visit: Visiting, name: str) -> Response:
         """Ask whether a study is really to go, and say what goes with it."""
-        return _asked(visit, self.drafts.read(name))
+        draft = await asyncio.to_thread(self.drafts.read, name)
+        return _asked(visit, draft, await self._stands(draft.name))
 
     async def delete(self, visit: Visiting, name: str) -> Response:
         """Remove a study, unless it has changed since somebody was asked."""
@@ -227,14 +240,14 @@ class Studies:
             await self.remove(draft.name)
             await asyncio.to_thread(self.drafts.delete, name, version, visit.account.name)
         except Conflict as conflict:
-            return _asked(visit, conflict.theirs, 409)
+            return _asked(visit, conflict.theirs, await self._stands(name), 409)
         return visit.go("/", f"{name} was deleted.")
 
 
-def _asked(visit: Visiting, draft: Draft, status: int = 200) -> Response:
+def _asked(visit: Visiting, draft: Draft, stands: Standing | None, status: int = 200) -> Response:
     return visit.render(
         "delete.html.jinja", status, name=draft.name, tab="overview", draft=draft,
-        changed=status == 409,
+        changed=status == 409, stands=stands, dollars=dollars_text,
     )  # fmt: skip
 
 

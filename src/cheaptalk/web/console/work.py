@@ -1,6 +1,7 @@
 """A study at work: launching it, its matches as they are played, and what is made of them."""
 
 import asyncio
+from urllib.parse import quote
 
 from fastapi import HTTPException
 from fastapi.responses import FileResponse, PlainTextResponse, Response
@@ -10,10 +11,12 @@ from cheaptalk.players import ModelSeat
 from cheaptalk.records import Store
 from cheaptalk.records.people.identities import identities_file
 from cheaptalk.studies.study import Study
+from cheaptalk.text import capital
 from cheaptalk.web.console.reception import STUDY, Reception, Visiting
 from cheaptalk.web.console.studies import reading
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.web.participants.pages import completion_codes
 from cheaptalk.web.viewer.viewer import make_viewer
 
 RUNS = ("start", "pause", "resume", "stop")
@@ -56,6 +59,7 @@ class Work:
         reception.page_at(f"{STUDY}/data", self.data, Role.VIEWER)
         reception.deed_at(f"{STUDY}/data", self.make, Role.RESEARCHER)
         reception.page_at(f"{STUDY}/data/{{file}}", self.output, Role.VIEWER)
+        reception.deed_at(f"{STUDY}/data/{{file}}/delete", self.delete_output, Role.RESEARCHER)
         reception.deed_at(f"{STUDY}/identities", self.identities, Role.RESEARCHER)
 
     async def launch(self, visit: Visiting, name: str) -> Response:
@@ -110,14 +114,22 @@ class Work:
         return visit.go(f"/studies/{name}/matches", f"It may now spend ${dollars:,.2f}.")
 
     async def begin_reading(self, visit: Visiting, name: str) -> Response:
-        """Go to a study's transcripts."""
-        return visit.go(f"/studies/{self.laboratory.folder.text(name).stem}/transcripts/")
+        """Go to a study's transcripts, once there are any."""
+        draft = self.laboratory.database.drafts.read(name)
+        seen = None
+        if self.laboratory.launched(draft.name) is not None:
+            seen = await self.laboratory.runs.overviews.of(draft.name)
+        if seen is None or not seen.games:
+            return visit.render("no_transcripts.html.jinja", name=draft.name, tab="transcripts")
+        return visit.go(f"/studies/{draft.name}/transcripts/studies/{quote(draft.name)}")
 
     async def transcripts(self, visit: Visiting, name: str, rest: str) -> Response:
         """A study's matches as they were played, to be read as with ``cheaptalk view``."""
         store = Store.open(self.laboratory.folder.store(name))
-        root = visit.link(f"/studies/{name}/transcripts")
-        return Reading(make_viewer(store, hosts=["*"]), root, store)
+        root = visit.link(f"/studies/{name}")
+        tabs = [(capital(tab), f"{root}/{tab}") for tab in visit.reception.tabs()]
+        above = [(f"← {name}", tabs[0][1]), *tabs[1:]]
+        return Reading(make_viewer(store, ["*"], above), f"{root}/transcripts", store)
 
     async def data(self, visit: Visiting, name: str) -> Response:
         """What was made of a study: reports, comparisons and exports."""
@@ -129,7 +141,8 @@ class Work:
             "data.html.jinja", name=draft.name, tab="data", there=there, others=others,
             has_people=draft.name in self.laboratory.open,
             listed=await outputs.listed(draft.name) if there else [],
-            making=outputs.making(draft.name) if there else None, recipes=await outputs.recipes(),
+            making=outputs.making(draft.name) if there else None,
+            recipes=await outputs.recipes(draft.name) if there else {},
         )  # fmt: skip
 
     async def make(self, visit: Visiting, name: str) -> Response:
@@ -148,14 +161,26 @@ class Work:
             f"/studies/{name}/data", "It is being made; this page shows when it is there."
         )
 
+    async def delete_output(self, visit: Visiting, name: str, file: str) -> Response:
+        """Delete a report, a comparison or an export."""
+        output = await self.laboratory.outputs.delete(name, file)
+        self.audit.enter(visit.account.name, f"deleted: {output.title}", name)
+        return visit.go(f"/studies/{name}/data", f"{output.title} is deleted.")
+
     async def identities(self, visit: Visiting, name: str) -> Response:
         """By which ids a study's participants came: in no export, and here where asked for."""
         experiment = self.laboratory.supervisor(name).experiment
         known = await asyncio.to_thread(experiment.identities.of_study, name)
+        shown = {
+            code: " ".join(completion_codes(self.laboratory.links, experiment.protocol, who))
+            for code, who in experiment.people.items()
+        }
         self.audit.enter(visit.account.name, "downloaded ids of participants", name)
         headers = {"Content-Disposition": f'attachment; filename="{name}-identities.csv"'}
         return PlainTextResponse(
-            identities_file(known.values()), headers=headers, media_type="text/csv; charset=utf-8"
+            identities_file(known.values(), shown),
+            headers=headers,
+            media_type="text/csv; charset=utf-8",
         )
 
     async def output(self, visit: Visiting, name: str, file: str) -> Response:

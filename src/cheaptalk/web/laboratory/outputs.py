@@ -98,10 +98,19 @@ class Outputs(Commands):
         for work in self._works.values():
             await work.task
 
-    async def recipes(self) -> dict[str, str]:
-        """The titles of papers' tables and figures, by the recipe's name."""
+    async def recipes(self, name: str) -> dict[str, str]:
+        """The titles of papers' tables and figures that a study's games may give, by recipe.
+
+        Raises:
+            UnknownName: there is no such study.
+        """
+        seen = await self.overviews.of(name)
+        games = set() if seen is None else {*seen.games}
         found = await asyncio.to_thread(dict, RECIPES)
-        return {name: found[name].title for name in sorted(found)}
+        return {
+            one: found[one].title for one in sorted(found)
+            if not found[one].games or games & {*found[one].games}
+        }  # fmt: skip
 
     async def report(self, name: str, recipe: str | None = None) -> None:
         """Begin a study's report, or the tables and figures of a paper from it.
@@ -118,11 +127,12 @@ class Outputs(Commands):
         if recipe is None:
             wanted = _Wanted("report.html", "Report", ("report", name, *VIEWER), (name,))
         else:
-            recipes = await self.recipes()
+            recipes = await asyncio.to_thread(dict, RECIPES)
             if recipe not in recipes:
                 raise unknown("recipe", recipe, sorted(recipes))
             words = ("report", name, "--recipe", recipe, *VIEWER)
-            wanted = _Wanted(f"recipe-{recipe}.html", f"Report: {recipes[recipe]}", words, (name,))
+            title = f"Report: {recipes[recipe].title}"
+            wanted = _Wanted(f"recipe-{recipe}.html", title, words, (name,))
         await self._begin(name, wanted)
 
     async def comparison(self, name: str, other: str) -> None:
@@ -186,6 +196,17 @@ class Outputs(Commands):
         if file not in known:
             raise unknown(f"output of {name}", file, sorted(known))
         return self.folder.outputs(name) / file, known[file]
+
+    async def delete(self, name: str, file: str) -> Output:
+        """Delete one of what there is of a study.
+
+        Raises:
+            UnknownName: there is no such study, or no such output of it.
+        """
+        path, output = await self.output(name, file)
+        for one in (path.with_name(f"{file}.json"), path):
+            await asyncio.to_thread(one.unlink, missing_ok=True)
+        return output
 
     def _listed(self, name: str) -> list[Output]:
         found = []

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, StoreError
 from cheaptalk.records.forfeits import invalid
 from cheaptalk.records.people import participants as kept
@@ -40,6 +41,8 @@ from cheaptalk.web.rooms.links import new_name
 from cheaptalk.web.rooms.rooms import Room, Stage
 
 LOG = logging.getLogger(__name__)
+STOOD_IN = "a program answered for them"
+"""The flag of those who were away in a game."""
 NO_CHANGE: Mapping[str, Any] = {}
 T = TypeVar("T")
 
@@ -56,6 +59,7 @@ class Experiment:
         state: whether new people may come: ``open``, ``paused`` or ``closed``.
         keep_until: when people's data are to be deleted, in seconds since 1970; None for never.
         people: by code.
+        lost: the codes of those who were on a path that the study has no longer.
         places: the tables that they can be assigned to.
 
     Raises:
@@ -78,7 +82,7 @@ class Experiment:
             offer.game.called(place) for offer in house.offers.values() for place in offer.seated
         }
         self._entering = asyncio.Lock()
-        self._lost: set[str] = set()
+        self.lost: set[str] = set()
         house.on_begin, house.on_end = self._begun, self._ended
 
     async def write(self, work: Callable[[sa.Connection], T]) -> T:
@@ -104,7 +108,7 @@ class Experiment:
                 self._take_up(one)
             except CheaptalkError as error:
                 LOG.warning("participant %s cannot be taken up: %s", one.row["code"], error)
-                self._lost.add(one.row["code"])
+                self.lost.add(one.row["code"])
         for who in list(self.people.values()):
             await self._back_to_table(who)
 
@@ -113,15 +117,13 @@ class Experiment:
         answered = [
             Response(*(given[name] for name in Response._fields)) for given in one.responses
         ]
-        if row["ending"] and not answered:  # what they did was deleted
-            answered = [Response(ENDED, row["visit"], 0, {"ending": row["ending"]})]
         guest = self.house.guest(row["code"])
         guest.known_as, guest.language = row["known_as"], row["language"] or ""
         who = Participant(
             row["id"], guest, row["cohort"], Journey(self.protocol, answered),
             {play["number"]: dict(play) for play in one.plays},
             [Notice(*(told[name] for name in Notice.COLUMNS)) for told in one.notices],
-            list(row["flags"]), waits_since=time.time(),
+            list(row["flags"]), begun=row["begun"], waits_since=time.time(),
         )  # fmt: skip
         attention = self.protocol.games.attention
         for notice in who.notices:  # nobody could answer while the server was away
@@ -178,7 +180,7 @@ class Experiment:
         """
         recruitment, cohorts = self.protocol.recruitment, self.protocol.cohorts
         if recruitment.parameters and not known_by:
-            raise Refused("This link lacks your id. Use the whole link that you were sent.", 400)
+            raise nameless()
         if cohort and cohort not in cohorts:
             raise Refused("This link is not whole. Use the whole link that you were sent.", 400)
         if known_by and recruitment.invited is not None and known_by not in recruitment.invited:
@@ -191,10 +193,8 @@ class Experiment:
                 known = await asyncio.to_thread(self.identities.code_of, name, source, known_by)
                 if known in self.people:
                     return self.people[known]
-                if known in self._lost:
-                    raise Refused(
-                        "The study was changed, and you cannot go on where you were.", 409
-                    )
+                if known in self.lost:
+                    raise changed()
                 self.expect_open()
                 note = self.identities.note
                 code = await asyncio.to_thread(note, name, source, known_by, code, more)
@@ -204,9 +204,9 @@ class Experiment:
     def expect_open(self) -> None:
         """Raise :class:`Refused` where nobody new can come."""
         if self.state == "closed":
-            raise Refused("This study is closed. Thank you for your interest.", 410)
+            raise Refused("Nobody new can take part any more. Thank you for your interest.", 410)
         if self.state == "paused":
-            raise Refused("This study takes a break. Please come again later.", 503)
+            raise Refused("Please come again later.", 503)
         if self.places.full:
             raise Refused("This study has all the people that it needs. Thank you.", 409)
 
@@ -220,7 +220,7 @@ class Experiment:
             "step": journey.stop.name, "visit": 1, "language": language or None,
         }  # fmt: skip
         number: int = await self.write(kept.admit(row))
-        who = self.people[code] = Participant(number, guest, cohort, journey)
+        who = self.people[code] = Participant(number, guest, cohort, journey, begun=time.time())
         async with who.lock:
             self.places.count(who)
             await self.onward(who)
@@ -321,7 +321,8 @@ class Experiment:
         )
         journey = Journey(self.protocol, [*answered, response])
         new = {
-            "step": journey.stop.name, "visit": journey.stop.visit, "ending": journey.ending,
+            "step": stop.name if journey.ending not in (None, "complete") else journey.stop.name,
+            "visit": journey.stop.visit, "ending": journey.ending,
             "language": who.guest.language or None, **changed,
         }  # fmt: skip
         whole = None if play is None else who.plays.get(play["number"], {}) | dict(play)
@@ -422,16 +423,16 @@ class Experiment:
         self.house.forget(who.guest)
 
     async def forget_visit(self, who: Participant) -> None:
-        """Delete what somebody did in the visit that has ended, but that they came."""
+        """Delete what somebody did in the visit that has ended, but how far they came in it."""
         visit, responses = who.journey.stop.visit, who.journey.responses
-        before = [one for one in responses if one.visit != visit]
         games = {one.game for one in responses if one.visit == visit and "treatment" in one.answer}
-        reached = max((one.game for one in before), default=0)
-        ended = Response(ENDED, visit, reached, {"ending": who.ending})
+        answer = {"ending": who.ending, "at": who.journey.ended_at}
+        ended = Response(ENDED, visit, who.journey.stop.game, answer, answered=time.time())
         await self.write(erase_visit(who.code, who.id, visit, [*games], ended._asdict()))
         self._forget_matches({number: who.plays[number] for number in games & who.plays.keys()})
         self.house.close_rooms(who.guest)
-        who.journey = Journey(self.protocol, [*before, ended])
+        come = [one._replace(answer={}) if one.visit == visit else one for one in responses]
+        who.journey = Journey(self.protocol, [*come, ended])
         who.guest.known_as = None
         for number in games & who.plays.keys():
             del who.plays[number]
@@ -485,8 +486,19 @@ class Experiment:
     async def _settle_ended(self, who: Participant, room: Room) -> None:
         """Settle somebody's game if it has ended; their lock is held."""
         if self.is_at(who, room) and room.stage is Stage.OVER:
-            record = self.house.store.find(room.match.id)
-            await self.settle(who, *self._came_to(room, room.place_of(who.guest), record))
+            record, place = self.house.store.find(room.match.id), room.place_of(who.guest)
+            stood_in = bool(record.kinds.get(place, {}).get(Kind.STOOD_IN))
+            if stood_in:
+                await self.flag(who, STOOD_IN)
+            state, payoff, amount = self._came_to(room, place, record)
+            await self.settle(who, state, payoff, amount, stood_in=stood_in)
+
+    async def flag(self, who: Participant, flag: str) -> None:
+        """Note something of somebody, once."""
+        if flag not in who.flags:
+            flags = [*who.flags, flag]
+            await self.write(kept.go_on(Progress(who.id, {"flags": flags})))
+            who.flags = flags
 
     def is_at(self, who: Participant, room: Room | None) -> bool:
         """Whether a room is where somebody plays the game that they are at."""
@@ -534,22 +546,32 @@ class Experiment:
 
     async def settle(
         self, who: Participant, state: str, payoff: float | None = None, amount: int | None = None,
-        *, waited: bool = False,
+        *, waited: bool = False, stood_in: bool = False,
     ) -> None:  # fmt: skip
         """Note what became of the game that somebody is at; their lock is held.
 
         Args:
             waited: whether it never began, though they waited for others.
+            stood_in: whether a program answered for them in it.
         """
         number = who.journey.stop.game
         answer: dict[str, Any] = {"state": state, "payoff": payoff, "cents": amount}
-        if waited:
-            answer["waited"] = True
+        answer |= {name: True for name, so in (("waited", waited), ("stood_in", stood_in)) if so}
         play = {
             "number": number, "state": state, "payoff": payoff, "cents": amount,
             "ended": time.time(), **self.seat_of(who),
         }  # fmt: skip
         await self.take(who, answer, play=play)
+
+
+def changed() -> Refused:
+    """What somebody is told who was on a path that the study has no longer."""
+    return Refused("The study was changed, and you cannot go on where you were.", 409)
+
+
+def nameless() -> Refused:
+    """What somebody is told whose link does not say who they are."""
+    return Refused("This link lacks your id. Use the whole link that you were sent.", 400)
 
 
 def check_protocol(study: Study) -> None:

@@ -1,8 +1,9 @@
 """The pages of participants: one link each, which shows whatever they come to next."""
 
+import asyncio
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
@@ -20,8 +21,9 @@ from cheaptalk.rules import game_title
 from cheaptalk.studies.people.items import Words, in_language
 from cheaptalk.studies.people.path import End, GoOn, Page
 from cheaptalk.studies.people.pay import Due, dues, earned
-from cheaptalk.studies.people.protocol import cents
+from cheaptalk.studies.people.protocol import Ending, Protocol, cents
 from cheaptalk.studies.people.steps import Comprehension, Instructions, Step
+from cheaptalk.web.participants.experiment import changed, nameless
 from cheaptalk.web.participants.people import Participant, Refused
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.posted import asker, posted_form
@@ -41,6 +43,12 @@ COOKIE = "participant"
 LASTS = 90 * 24 * 3600
 """Seconds for which a browser remembers who took part in it."""
 LONGEST_ID = 200
+UNPAID: tuple[Ending, ...] = ("failed_attention", "timed_out", "removed", "withdrawn")
+"""Endings at which people are told that they are paid nothing, where that is so."""
+PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
+"""What MTurk puts in the place of an assignment where somebody only looks."""
+PLACEHOLDER = re.compile(r"^[$%{]")
+"""How an id begins that a platform should have put in, and did not."""
 NUMBER = re.compile("[0-9]{1,18}")
 
 
@@ -82,8 +90,11 @@ class ParticipantPages(RoomPages):
     async def refused(self, request: Request, error: Exception) -> Response:
         if not isinstance(error, Refused):
             return await super().refused(request, error)
-        said = self.language(request).text(str(error))
-        return self.render(request, "refused.html.jinja", error.status, said=said, mine="")
+        text = self.language(request).text
+        return self.render(
+            request, "refused.html.jinja", error.status, said=text(str(error)), mine="",
+            heading=headings(text).get(error.status, text("You cannot take part")),
+        )  # fmt: skip
 
     # Coming
 
@@ -96,12 +107,34 @@ class ParticipantPages(RoomPages):
         known = self.remembered(request)
         if known is not None and known_by and self._came_by(known) == known_by:
             known_by = ""  # there is nobody else to begin
+        if known is None:
+            await self._expect_welcome(known_by, given)
         return self.render(
             request, "entry.html.jinja", known_by=known_by[:LONGEST_ID],
             more=urlencode(more)[:1000], cohort=given.get("cohort", ""),
             typed=self.protocol.recruitment.source == "code", key=self.links.token(new_name()),
             mine=None if known is None else self.links.token(known.code),
+            ended=known is not None and known.ending,
         )  # fmt: skip
+
+    async def _expect_welcome(self, known_by: str, given: dict[str, str]) -> None:
+        """Say at once to somebody new that they cannot take part.
+
+        Raises:
+            Refused: their link does not say who they are, or nobody new can come.
+        """
+        if given.get("assignmentId") == PREVIEW:
+            raise Refused("Accept the task first; then this page begins.", 200)
+        source = self.protocol.recruitment.source
+        if source in ("open", "code"):
+            self.experiment.expect_open()
+            return
+        if not known_by or PLACEHOLDER.search(known_by):
+            raise nameless()
+        find = self.experiment.identities.code_of
+        study = self.experiment.study.name
+        if await asyncio.to_thread(find, study, source, known_by) is None:
+            self.experiment.expect_open()
 
     async def enter(self, request: Request) -> Response:
         """Let somebody in, or bring them back to where they were."""
@@ -150,8 +183,10 @@ class ParticipantPages(RoomPages):
 
     def known(self, request: Request, token: str) -> Guest:
         code = self.links.guest(token)
+        if code in self.experiment.lost:
+            raise changed()
         if code not in self.experiment.people:
-            raise BadLink
+            raise Refused("What was given under this link is deleted, or the study is.", 404)
         who = self.experiment.people[code]
         if who.guest.seen and not who.guest.present:
             who.waits_since = time.time()  # they were away, and did not wait
@@ -174,7 +209,7 @@ class ParticipantPages(RoomPages):
             "token": token, "guest": who.guest, "who": who, "number": who.guest.bell.number,
             "number_of_page": len(who.journey.responses), "wrong": (), "kept": {},
             "earned": 0 if drawn or who.ending else earned(who.journey), "drawn": drawn,
-            "place": self._place(who),
+            "place": self._place(who), "expels": self.supervisor.expels, "pay": self.protocol.pay,
         }  # fmt: skip
         room = who.guest.room
         if room is not None and room.stage is not Stage.WAITING:
@@ -183,8 +218,9 @@ class ParticipantPages(RoomPages):
             settled = games and room.over and not self.experiment.is_at(who, room)
             worth = games[-1].answer["cents"] if settled else None
             return self.render(
-                request, "at_table.html.jinja", room=room, view=view, worth=worth, **values
-            )
+                request, "at_table.html.jinja", room=room, view=view, worth=worth,
+                stood_in=settled and games[-1].answer.get("stood_in"), **values,
+            )  # fmt: skip
         if who.shown is None:
             who.shown = time.time()
         template, more = self._shown(request, who)
@@ -279,11 +315,12 @@ class ParticipantPages(RoomPages):
             if self._is_of_visit(who, one, stop.visit)
         ]  # fmt: skip
         identity = self.experiment.identities.find(who.code)
-        code = completion_code(self.protocol.codes.get(stop.ending), who.code, stop)
+        code = completion_code(self.links, self.protocol, who.code, stop.visit, stop.ending)
         known_by = "" if identity is None else identity.known_by
         return {
             "ending": stop.ending, "dues": [{"label": due.key, "cents": due.cents} for due in now],
             "owed": sum(due.cents for due in now), "completion_code": code,
+            "unpaid": not now and stop.ending in UNPAID and self.protocol.pay.anything,
             "none_drawn": self.protocol.pay.one_game and stop.ending == "complete" and not any(
                 due.key.startswith("game/") for due in now
             ),
@@ -372,8 +409,26 @@ def clock(moment: float, code: str) -> str:
     return format_datetime(there, "short", locale=code)
 
 
-def completion_code(given: str | None, code: str, end: End) -> str:
-    """What somebody shows to be paid: the study's code for such an end, or one of their own."""
-    if given is not None:
-        return given
-    return f"{code[:6]}{end.visit}{end.ending[:2]}".upper()
+def completion_codes(links: Links, protocol: Protocol, who: Participant) -> list[str]:
+    """What somebody was shown at the end of each visit; empty where a study shows nothing."""
+    return [
+        completion_code(links, protocol, who.code, visit, ending)
+        for visit, ending in enumerate(who.journey.endings, 1)
+    ]
+
+
+def headings(text: Callable[[str], str]) -> dict[int, str]:
+    """What stands over pages for those who cannot take part, by their status."""
+    return {
+        200: text("This is a preview"), 404: text("Nothing is kept here"),
+        410: text("This study is closed"), 503: text("This study takes a break"),
+    }  # fmt: skip
+
+
+def completion_code(links: Links, protocol: Protocol, code: str, visit: int, ending: Ending) -> str:
+    """What somebody shows in the end: the study's code for such an end, or one of their own.
+
+    Their own cannot be told from anything that they know.
+    """
+    given = protocol.codes.get(ending)
+    return links.code(f"{code}/{visit}/{ending}") if given is None else given

@@ -27,7 +27,7 @@ class Refused(CheaptalkError):
 class Notice:
     """A message or a prompt to a participant, as its row in the store."""
 
-    COLUMNS: ClassVar = ("id", "kind", "text", "wanted", "due", "answered")
+    COLUMNS: ClassVar = ("id", "kind", "text", "wanted", "due", "answered", "right")
 
     id: int
     kind: str
@@ -35,6 +35,9 @@ class Notice:
     wanted: str | None
     due: float | None
     answered: float | None = None
+    right: bool | None = None
+    refused: str = ""
+    """What was answered last, where that was not what is wanted."""
 
 
 @dataclass
@@ -51,6 +54,7 @@ class Participant:
         shown: when the page that they are at was first shown.
         given, problems: a form that was not whole, as it was filled in, and what it lacks.
         prompt: when a prompt in the game under way is due; None where none is.
+        begun: when they came, in seconds since 1970.
         waits_since: from when on they have waited for others without going away.
         quiz: the page of the last quiz, with its question.
         counted: what they add to the experiment's counts: treatments that they fill, and whether
@@ -68,6 +72,7 @@ class Participant:
     given: Mapping[str, str] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
     prompt: float | None = None
+    begun: float = 0.0
     waits_since: float = 0.0
     quiz: Page | None = None
     counted: tuple[tuple[str, ...], bool, bool] = ((), False, False)
@@ -85,6 +90,12 @@ class Participant:
 
     @property
     def notice(self) -> Notice | None:
-        """What they are to answer or read first: what has a time comes before what has none."""
-        waiting = [one for one in self.notices if one.answered is None]
+        """What they are to answer or read first: what has a time comes before what has none.
+
+        After the end nothing is to be answered any more.
+        """
+        waiting = [
+            one for one in self.notices
+            if one.answered is None and (one.wanted is None or self.ending is None)
+        ]  # fmt: skip
         return min(waiting, key=lambda one: (one.wanted is None, one.id), default=None)

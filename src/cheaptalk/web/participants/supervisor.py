@@ -138,25 +138,25 @@ class Supervisor:
         late = late or (notice.due is not None and time.time() >= notice.due)
         right = None if notice.wanted is None else same_words(text, notice.wanted) and not late
         if right is False and not late:
+            notice.refused = text
             return
-        notice.answered = time.time()
+        notice.answered, notice.right = time.time(), right
         try:
             await self.experiment.write(kept.answer_notice(number, right=right))
         except StoreError:
-            notice.answered = None
+            notice.answered = notice.right = None
             raise
         who.guest.bell.ring()
         if right is False:
-            await self._flag(who, MISSED)
-            attention = self.protocol.games.attention
-            if attention is None or attention.otherwise == "failed_attention":
+            await self.experiment.flag(who, MISSED)
+            if self.expels:
                 await self.end(who, "failed_attention")
 
-    async def _flag(self, who: Participant, flag: str) -> None:
-        if flag not in who.flags:
-            flags = [*who.flags, flag]
-            await self.experiment.write(kept.go_on(Progress(who.id, {"flags": flags})))
-            who.flags = flags
+    @property
+    def expels(self) -> bool:
+        """Whether who does not answer a prompt in time cannot go on."""
+        attention = self.protocol.games.attention
+        return attention is None or attention.otherwise == "failed_attention"
 
     # Leaving
 
@@ -255,7 +255,7 @@ class Supervisor:
         Returns:
             Whether it is done.
         """
-        await self._flag(who, ERASE)  # so that it is done whatever happens meanwhile
+        await self.experiment.flag(who, ERASE)  # so that it is done whatever happens meanwhile
         await self.end(who, "withdrawn")
         rooms = [one for one in self.experiment.house.rooms.values() if one.seats(who.guest)]
         if any(one.stage is Stage.PLAYING for one in rooms):

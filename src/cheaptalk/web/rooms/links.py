@@ -1,6 +1,7 @@
 """Signed links: who somebody is, told by the address that they were given and nothing else."""
 
 import hashlib
+import hmac
 import secrets
 from pathlib import Path
 
@@ -59,6 +60,7 @@ class Links:
     def __init__(self, key: bytes, lasts: int = LASTS) -> None:
         self.signer = TimestampSigner(key, salt="cheaptalk.rooms", digest_method=hashlib.sha256)
         self.offers = Signer(key, salt="cheaptalk.offers", digest_method=hashlib.sha256)
+        self.key = key
         self.lasts = lasts
 
     def token(self, guest: str) -> str:
@@ -72,6 +74,11 @@ class Links:
         reads it could try all that these may be.
         """
         return self.offers.get_signature(name).decode()[:16]
+
+    def code(self, what: str) -> str:
+        """Eight letters for something, the same each time, which nobody else can tell."""
+        digest = hmac.digest(self.key, f"cheaptalk.codes/{what}".encode(), "sha256")
+        return "".join(CODE_LETTERS[byte % len(CODE_LETTERS)] for byte in digest[:8])
 
     def guest(self, token: str) -> str:
         """Whose link it is.

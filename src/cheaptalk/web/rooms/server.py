@@ -2,13 +2,14 @@
 
 import asyncio
 import socket
+from functools import partial
 from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI, HTTPException
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cheaptalk.loopback import HOST
 from cheaptalk.records import StoreError
@@ -62,6 +63,57 @@ def bare_app(pages: RoomPages, style: str, address: Address, title: str) -> Fast
     return app
 
 
+class EndingStreams:
+    """An application whose streams of events end when the server stops, so that it need not wait.
+
+    Args:
+        app: the application.
+
+    Attributes:
+        closing: is set as the server stops.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.closing = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].endswith("/events"):
+            await self.app(scope, receive, send)
+            return
+        streaming = False
+
+        async def sent(message: Message) -> None:
+            nonlocal streaming
+            streaming = message["type"] == "http.response.start" or message.get("more_body", False)
+            await send(message)
+
+        await self.app(scope, partial(self._heard, receive), sent)
+        if streaming:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _heard(self, receive: Receive) -> Message:
+        """What the browser says; once the server stops, that it has gone."""
+        hearing = asyncio.ensure_future(receive())
+        closed = asyncio.ensure_future(self.closing.wait())
+        try:
+            await asyncio.wait({hearing, closed}, return_when=asyncio.FIRST_COMPLETED)
+            return hearing.result() if hearing.done() else {"type": "http.disconnect"}
+        finally:
+            hearing.cancel()
+            closed.cancel()
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it stops."""
+
+    closing: asyncio.Event
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self.closing.set()
+        await super().shutdown(sockets)
+
+
 def demo() -> Study:
     """The study of the demo: all games, in the browser against scripts or with one another."""
     return load_study(HERE / "demo.yaml")
@@ -87,11 +139,13 @@ async def serve_app(app: ASGIApp, there: socket.socket, address: Address) -> Non
         there: where to listen.
         address: where people find it.
     """
+    streams = EndingStreams(app)
     config = uvicorn.Config(
-        app, log_level="warning", timeout_graceful_shutdown=1, proxy_headers=address.proxied,
+        streams, log_level="warning", timeout_graceful_shutdown=1, proxy_headers=address.proxied,
         forwarded_allow_ips=[HOST], server_header=False,
     )  # fmt: skip
-    server = uvicorn.Server(config)
+    server = _Server(config)
+    server.closing = streams.closing
     try:
         await server.serve(sockets=[there])
     except asyncio.CancelledError:

@@ -94,7 +94,7 @@ class Sitting:
         if self.halted:
             raise Halted(self.halted)
         if self.left or self.away:
-            return _none("left the table" if self.left else "away since an earlier question")
+            return _LEFT if self.left else _none("away since an earlier question")
         self.unclear = ""
         asked = time.time()
         due = self._due_of(call, table.requests, asked)
@@ -107,7 +107,7 @@ class Sitting:
             text = await asyncio.wait_for(waiting, due and max(0.0, due - asked))
         except TimeoutError:
             self.away = not self.left
-            return _none("left the table" if self.left else f"no answer in {call.deadline} seconds")
+            return _LEFT if self.left else _none(f"no answer in {call.deadline} seconds")
         finally:
             del self.open[call.seat]
             self.bell.ring()
@@ -185,6 +185,9 @@ class Sitting:
         return f"{request}_{attempt}_{hashlib.sha256(what.encode()).hexdigest()[:16]}"
 
 
+_LEFT = Reply(failure=Failure.LEFT, detail="left the table")
+
+
 def _none(why: str) -> Reply:
-    """That there is no answer."""
+    """That no answer came in time."""
     return Reply(failure=Failure.TIMED_OUT, detail=why)

@@ -53,17 +53,20 @@ def serve(store: Store, there: socket.socket) -> None:
     uvicorn.Server(config).run(sockets=[there])
 
 
-def make_viewer(store: Store, hosts: Sequence[str] = (HOST, "localhost")) -> FastAPI:
+def make_viewer(
+    store: Store, hosts: Sequence[str] = (HOST, "localhost"), above: Sequence[tuple[str, str]] = ()
+) -> FastAPI:
     """The viewer of a store, as a web application, which may be mounted below another's pages.
 
     Args:
         hosts: the names of the server that requests may have: those of this machine itself, so
             that no page from elsewhere can read it through the browser. ``["*"]`` leaves them to
             the application that it is mounted in.
+        above: pages around it, each its title and address, which all pages lead to.
     """
     app = FastAPI(title="cheaptalk view", docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
-    pages = _Pages(store)
+    pages = _Pages(store, above)
     app.add_exception_handler(CheaptalkError, pages.not_found)
     app.get("/")(pages.studies)
     app.get("/studies/{study}")(pages.study)
@@ -87,8 +90,9 @@ class _Overview(NamedTuple):
 class _Pages:
     """The pages, each a query and a template."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, above: Sequence[tuple[str, str]]) -> None:
         self.store = store
+        self.above = list(above)
         self.overviews: dict[str, _Overview] = {}
         self.templates = environment(Path(__file__).parent / "templates")
         self.headers = {
@@ -102,7 +106,11 @@ class _Pages:
         self, request: Request, template: str, code: int = 200, **values: Any
     ) -> HTMLResponse:
         root = request.scope.get("root_path", "")
-        values |= {"root": root, "viewer_path": partial(viewer_path, root=root)}
+        values |= {
+            "root": root,
+            "viewer_path": partial(viewer_path, root=root),
+            "above": self.above,
+        }
         text = self.templates.get_template(template).render(store=self.store.title, **values)
         return HTMLResponse(text, code, self.headers)
 

@@ -273,6 +273,14 @@ class _Reading:
                 f'"{row.kind}" stands in a field of its own; leave it out here'
             )
             return None
+        if row.kind == "strategies":
+            if not options:
+                self.problems[f"{place}.options"] = (
+                    "write which strategy plays which game, a game in each line, such as "
+                    "bargaining: boulware"
+                )
+                return None
+            return {row.kind: options}
         name = row.name.strip()
         if row.kind == "person":
             return self.person(place, row, name) | options
@@ -515,15 +523,21 @@ def of_roster(text: str) -> dict[str, dict[str, Any]]:
     return chosen(text.strip())
 
 
+NAMELESS = ("person", "strategies")
+"""Kinds of players that are called by their kind, where they have no label."""
+
+
 def label_of(row: PlayerFields) -> str:
     """What the study calls a player: its name where nothing else is written."""
-    return row.label.strip() or (row.kind if row.kind == "person" else row.name.strip())
+    return row.label.strip() or (row.kind if row.kind in NAMELESS else row.name.strip())
 
 
 def where_set(row: PlayerFields, key: str) -> str:
     """The field of a player in which a key of its entry stands, or its strategy or model."""
     if key in ("deadline", "away"):
         return key
+    if row.kind == "strategies":
+        return "options"
     named = row.name.strip() and not re.search(rf"\b{re.escape(key)}\b", row.options)
     return "name" if named or not row.options.strip() else "options"
 

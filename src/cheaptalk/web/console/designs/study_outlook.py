@@ -118,7 +118,14 @@ def wages(protocol: Protocol) -> str:
     ]
     whom = f"for {counted(places, 'place')}" if places else "for each visit that is completed"
     said = f"{' to '.join(amounts)} {currency} {whom}"
-    more = ", and bonuses without a bound" if most is None else ""
+    games = protocol.games.most
+    more = ""
+    if most is None:
+        played = f", with {counted(1 if protocol.games.may_stop else games, 'game')} each"
+        more = (
+            f"{played if games > 1 else ''}, and bonuses"
+            f"{f' of up to {games} games' if games > 1 else ''} without a bound; most: sets one"
+        )
     return f"Participants cost {said}{more}."
 
 

@@ -21,6 +21,7 @@
     const held = document.activeElement;
     swap(document.querySelector("header"), page.querySelector("header"));
     if (part("notice", document) && part("notice", page)) swap(part("notice", document), part("notice", page));
+    document.title = page.title;
     const form = (root) => root.querySelector("[data-page]")?.dataset.page;
     if (form(document) && form(document) === form(page)) { prepare(); return; }
     if (!part("log", page) || !part("log", document)) {
@@ -34,10 +35,12 @@
       if (!now.dataset.question || now.dataset.question !== next.dataset.question) {
         swap(now, next);
         if (next.isConnected && next.dataset.question) next.scrollIntoView({ block: "nearest" });
+      } else {
+        const due = next.querySelector(".clock")?.dataset.due;
+        if (due) now.querySelector(".clock").dataset.due = due;
       }
       if (!page.querySelector(".leave")) document.querySelector(".leave")?.remove();
     }
-    document.title = page.title;
     tell(held);
     prepare();
   }
@@ -184,7 +187,15 @@
 
   if (own.dataset.events) {
     const events = new EventSource(own.dataset.events);
+    let lost = 0;
     events.addEventListener("moved", refresh);
+    events.addEventListener("error", () => { lost ||= setTimeout(() => { part("lost", document).hidden = false; }, 3000); });
+    events.addEventListener("open", () => {
+      if (lost) refresh();
+      clearTimeout(lost);
+      lost = 0;
+      part("lost", document).hidden = true;
+    });
   }
   addEventListener("pageshow", (event) => { if (event.persisted) refresh(); });
   document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });

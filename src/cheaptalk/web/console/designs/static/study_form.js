@@ -111,3 +111,8 @@ document.addEventListener("click", (event) => {
 });
 
 if (form()) cost();
+
+// Which strategy plays which game is written under Settings.
+document.addEventListener("change", ({ target }) => {
+  if (target.matches?.('[name$=".kind"]') && target.value === "strategies") target.closest(".player").querySelector("details").open = true;
+});
