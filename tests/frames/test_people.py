@@ -171,8 +171,10 @@ def test_balance_counts_people_by_treatment_level_and_crossing(
             ])  # fmt: skip
     found = balance(store, STUDY)
     assert found.treatments.rows() == [
-        ("t0", "bargaining", 9, 7, 1), ("t1", "bargaining", 3, 1, 1), ("t2", "bargaining", 4, 2, 1),
-        ("t3", "bargaining", 4, 2, 1),
+        ("t0", "bargaining", 9, 7, 1, "money 100, messages no"),
+        ("t1", "bargaining", 3, 1, 1, "money 100, messages yes"),
+        ("t2", "bargaining", 4, 2, 1, "money 10,000, messages no"),
+        ("t3", "bargaining", 4, 2, 1, "money 10,000, messages yes"),
     ]  # fmt: skip
     levels = found.levels.filter(parameter="money")
     assert sorted(zip(levels["assigned"], levels["finished"], strict=True)) == [(8, 4), (12, 8)]

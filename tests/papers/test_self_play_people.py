@@ -95,11 +95,11 @@ def test_pay_by_rule_tells_objectives_and_what_games_came_to(store: Store, found
         row = rows[objective, "points"]
         assert (row["dialogues"], row["rewarded"]) == (len(own), 1)
         assert row["score"] == pytest.approx(fmean(score for score, _ in own))
-        assert row["dollars"] == pytest.approx(fmean(paid for _, paid in own))
+        assert row["earned"] == pytest.approx(fmean(paid for _, paid in own))
         points, paid = map(sum, zip(*own, strict=True))
         assert row["point"] == pytest.approx(paid / points)
     (left,) = (row for (_, ended), row in rows.items() if ended == "not finished")
-    assert (left["dollars"], left["score"], left["people"]) == (0.25, None, 1)
+    assert (left["earned"], left["score"], left["people"]) == (0.25, None, 1)
 
 
 def test_a_study_without_people_has_no_such_part(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from cheaptalk.frames.reader import varying
 from cheaptalk.records import Store
 from cheaptalk.records.people.queries import settings_played
 from cheaptalk.studies.lookup import reads_study
-from cheaptalk.text import readable
+from cheaptalk.text import plain, readable
 
 UNDER_WAY = ("assigned", "playing")
 COUNTS: dict[str, Any] = dict.fromkeys(("assigned", "finished", "dropped"), pl.Int64)
@@ -20,6 +20,7 @@ COUNTS: dict[str, Any] = dict.fromkeys(("assigned", "finished", "dropped"), pl.I
 did nor are under way."""
 ASSIGNED = ("participant", "state", "treatment", "configuration")
 TREATMENT: dict[str, Any] = {"treatment": pl.String, "game": pl.String}
+TREATMENT_SETTINGS = pl.DataFrame(schema={"treatment": pl.String, "settings": pl.String})
 LEVEL: dict[str, Any] = {"game": pl.String, "parameter": pl.String, "level": pl.String}
 CROSSING: dict[str, Any] = LEVEL | {"other": pl.String, "other_level": pl.String}
 TEST: dict[str, Any] = {
@@ -35,7 +36,8 @@ class Balance(NamedTuple):
     ``dropped`` count people; ``dropped`` neither finished a game there nor are under way.
 
     Attributes:
-        treatments: one row a ``treatment`` and ``game``.
+        treatments: one row a ``treatment`` and ``game``, with ``settings``: the values of what
+            varies in it, null where they are not known.
         levels: one row a ``game``, varied ``parameter`` and ``level``, with the number of
             ``treatments`` that have it.
         crossings: the same of each two parameters, ``other`` and ``other_level`` being the second.
@@ -79,8 +81,9 @@ def balance(store: Store, study: str) -> Balance:
     treatments = _counts(rows, TREATMENT)
     tests = [("", "treatment", *_test(treatments["assigned"].to_list(), [1] * treatments.height))]
     varied = _varied(rows, {one.digest: one.parameters for one in settings})
-    levels, crossings = [], []
+    levels, crossings, settings_of = [], [], [TREATMENT_SETTINGS]
     for game, names, told in varied:
+        settings_of.append(_settings(told, names))
         for name in names:
             alone = told.select(*ASSIGNED, game=pl.lit(game), parameter=pl.lit(name), level=name)
             levels.append(_counts(alone, LEVEL))
@@ -94,7 +97,9 @@ def balance(store: Store, study: str) -> Balance:
             tests.append((game, f"{name} x {other}", *_test_of(crossings[-1])))
     cells = {"treatments": pl.Int64}
     return Balance(
-        treatments.drop("treatments"),
+        treatments.drop("treatments").join(
+            pl.concat(settings_of).unique(), on="treatment", how="left", maintain_order="left"
+        ),
         pl.concat([pl.DataFrame(schema=LEVEL | cells | COUNTS), *levels]),
         pl.concat([pl.DataFrame(schema=CROSSING | cells | COUNTS), *crossings]),
         pl.DataFrame(tests if played.height else [], TEST, orient="row"),
@@ -121,6 +126,13 @@ def _varied(
                     pl.DataFrame(levels), on="configuration", maintain_order="left"
                 ),
             )
+
+
+def _settings(told: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """The settings of each treatment of a game, as text; see :func:`_varied`."""
+    each = [pl.format("{} {}", pl.lit(plain(name)), pl.col(name)) for name in names]
+    one = told.unique("treatment", keep="any", maintain_order=True)
+    return one.select("treatment", settings=pl.concat_str(each, separator=", "))
 
 
 def _counts(rows: pl.DataFrame, key: dict[str, Any]) -> pl.DataFrame:

@@ -43,7 +43,7 @@ def test_a_report_tells_of_people_where_there_are_any(played: Store, tmp_path: P
     )
     stages = found.charts["people-by-stage"].panels[0]
     assert stages.y.names == ("Came", "Began a game", "Finished a game", "Completed")
-    assert [box.x[1] for box in boxes(stages)] == [5, 0, 4, 4]
+    assert [box.x[1] for box in boxes(stages)] == [5, 4, 4, 4]
     pay = {row["title"]: row for row in found.tables["pay"].rows}
     assert [pay["Bonus"][key] for key in ("people", "total", "out")] == [3, 1.5, 0.0]
     assert pay["In all"]["mean"] == 5.5 / 4

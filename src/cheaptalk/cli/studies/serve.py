@@ -49,7 +49,7 @@ def serve(
         public = None if url is None else ct.web.public_address(url)
 
     async def laboratory() -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what people gave is nobody else's
         with ct.web.listen(port, host) as there, ct.web.LaboratoryDatabase(folder) as database:
             address = public or ct.web.own_address(there)
             links = ct.web.Links(ct.web.key_beside(str(folder / "laboratory")))

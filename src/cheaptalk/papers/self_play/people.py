@@ -12,7 +12,7 @@ from cheaptalk.reports.charts.kinds import histogram
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Shown
-from cheaptalk.reports.recipes.people import PERSON, pay
+from cheaptalk.reports.recipes.people import PERSON, currency, pay
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.rules import counted
 from cheaptalk.rules.bounds import COUNT, SHARE
@@ -21,8 +21,8 @@ from cheaptalk.text import fixed
 ENDS = ("points", "no points", "not finished")
 """What a game came to for a person, by which it is paid."""
 MEANS = {
-    "games": "Games", "dollars": "Pay, dollars", "base": "Base pay, dollars",
-    "bonus": "Bonus, dollars", "with_bonus": "Share with a bonus",
+    "games": "Games", "all": "Pay, {unit}", "base": "Base pay, {unit}", "bonus": "Bonus, {unit}",
+    "with_bonus": "Share with a bonus",
 }  # fmt: skip
 UNTOLD = "not known"
 """The objective of games that never began, or were erased."""
@@ -32,8 +32,8 @@ INTERVALS = "Intervals are at 95 %, with each person as one cluster."
 
 def played(evidence: Evidence) -> pl.DataFrame:
     """The games of people, one row each: ``participant``, ``match``, ``weight`` (null where it is
-    not known), ``objective``, ``ended`` (one of :data:`ENDS`), ``score``, ``dollars`` (what it
-    earned) and ``rewarded`` (whether anything). Games that did not begin, or go on, are left out.
+    not known), ``objective``, ``ended`` (one of :data:`ENDS`), ``score``, ``earned`` and
+    ``rewarded`` (whether anything). Games that did not begin, or go on, are left out.
 
     Raises:
         Lacking: there is none.
@@ -49,12 +49,12 @@ def played(evidence: Evidence) -> pl.DataFrame:
     finished, scored = pl.col("state") == "finished", pl.col("payoff") > 0
     came_to = pl.when(finished & scored).then(pl.lit(ENDS[0]))
     ended = came_to.when(finished).then(pl.lit(ENDS[1])).otherwise(pl.lit(ENDS[2]))
-    dollars = pl.col("cents") / 100
+    earned = pl.col("cents") / 100
     return (
         found.join(of_match, on="match", how="left", maintain_order="left")
         .with_columns(
             objective=pl.col("weight").map_elements(objective_name, pl.String).fill_null(UNTOLD),
-            ended=ended, score="payoff", dollars=dollars,
+            ended=ended, score="payoff", earned=earned,
             rewarded=(pl.col("cents") > 0).cast(pl.Float64),
         )
         .sort(place("weight", OBJECTIVES), "weight", place("ended", ENDS), maintain_order=True)
@@ -72,24 +72,25 @@ def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
     games = evidence.once(played)
     people = _by_person(evidence, games)
     rows = means(
-        people.with_columns(all=pl.lit("all")), [*MEANS], ["all"], cluster=PERSON,
+        people.with_columns(one=pl.lit("")), [*MEANS], ["one"], cluster=PERSON,
         bounds=dict.fromkeys(MEANS, COUNT) | {"with_bonus": SHARE},
     )  # fmt: skip
     whole = rows.row(0, named=True)
     dialogues = games["match"].n_unique()
-    number, spent = estimate(whole, "games"), estimate(whole, "dollars")
+    unit, sign = currency(evidence)
+    number, spent = estimate(whole, "games"), estimate(whole, "all")
     said = f"{counted(people.height, 'participant')} played {counted(dialogues, 'dialogue')}"
     said += f", {fixed(number.value or 0, 1)} each{number.within(1)}"
     if spent.value is not None:
-        said += f", and earned ${fixed(spent.value, 2)} on average{spent.within(2)}"
+        said += f", and earned {sign}{fixed(spent.value, 2)} on average{spent.within(2)}"
     yield Answer(f"{said}.")
     panels = [histogram("Games by person", people["games"].to_list(), "games", "people", width=1)]
-    if people["dollars"].is_not_null().any():
-        paid = people["dollars"].drop_nulls().to_list()
-        panels.append(histogram("Pay by person", paid, "pay, dollars", "people"))
+    if people["all"].is_not_null().any():
+        paid = people["all"].drop_nulls().to_list()
+        panels.append(histogram("Pay by person", paid, f"pay, {unit}", "people"))
     yield Charts("people-figure", "Games and pay by person", panels)
     yield ReportTable(
-        "people", "Games and pay by person", _turned(whole, people),
+        "people", "Games and pay by person", _turned(whole, people, unit),
         (
             Header("title", "Of a person"), Header("people", "People", "", 0),
             Header("mean", "Mean", "", 2), Header("median", "Median", "", 2),
@@ -97,9 +98,9 @@ def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
         ),
         INTERVALS, counts=PEOPLE,
     )  # fmt: skip
-    yield pay_by_rule(games)
+    yield pay_by_rule(games, unit)
     figure = pl.DataFrame({
-        "row": ["Workers", "Dialogues", "Mean pay, dollars"],
+        "row": ["Workers", "Dialogues", f"Mean pay, {unit}"],
         "value": [float(people.height), float(dialogues), spent.value],
         "places": [0, 0, 2],
     })  # fmt: skip
@@ -110,7 +111,7 @@ def people_and_pay(evidence: Evidence) -> Iterator[Shown]:
 
 
 def _by_person(evidence: Evidence, games: pl.DataFrame) -> pl.DataFrame:
-    """One row a person who played: games, and pay in dollars (null where nobody is paid yet)."""
+    """One row a person who played: games, and pay (null where nobody is paid yet)."""
     own = games.group_by("participant", maintain_order=True).agg(
         pl.len().cast(pl.Float64).alias("games")
     )
@@ -118,19 +119,19 @@ def _by_person(evidence: Evidence, games: pl.DataFrame) -> pl.DataFrame:
         paid = evidence.once(pay)
     except Lacking:
         paid = pl.DataFrame(
-            schema={"participant": pl.String}
-            | dict.fromkeys(("dollars", "base", "bonus"), pl.Float64)
+            schema={"participant": pl.String} | dict.fromkeys(("all", "base", "bonus"), pl.Float64)
         )
     return own.join(paid, on="participant", how="left", maintain_order="left").with_columns(
         with_bonus=(pl.col("bonus") > 0).cast(pl.Float64)
     )
 
 
-def _turned(whole: dict[str, float | None], people: pl.DataFrame) -> pl.DataFrame:
+def _turned(whole: dict[str, float | None], people: pl.DataFrame, unit: str) -> pl.DataFrame:
     """A row a number of people, with its mean and what is known of it."""
     rows = [
-        {"title": title, "people": people[key].count(), "median": people[key].median(),
-         "most": people[key].max(), "total": people[key].sum() if people[key].count() else None}
+        {"title": title.format(unit=unit), "people": people[key].count(),
+         "median": people[key].median(), "most": people[key].max(),
+         "total": people[key].sum() if people[key].count() else None}
         | {name.replace(key, "mean", 1): value for name, value in whole.items()
            if name == key or name.startswith(f"{key}.")}
         for key, title in MEANS.items()
@@ -138,12 +139,12 @@ def _turned(whole: dict[str, float | None], people: pl.DataFrame) -> pl.DataFram
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def pay_by_rule(games: pl.DataFrame) -> ReportTable:
+def pay_by_rule(games: pl.DataFrame, unit: str) -> ReportTable:
     """What games of each objective earned, by what they came to; see :func:`played`."""
     by = ["objective", "ended"]
-    bounds = {"dollars": COUNT, "rewarded": SHARE}
-    made = means(games, ["score", "dollars", "rewarded"], by, cluster=PERSON, bounds=bounds)
-    point = pl.when(pl.col("score").sum() > 0).then(pl.col("dollars").sum() / pl.col("score").sum())
+    bounds = {"earned": COUNT, "rewarded": SHARE}
+    made = means(games, ["score", "earned", "rewarded"], by, cluster=PERSON, bounds=bounds)
+    point = pl.when(pl.col("score").sum() > 0).then(pl.col("earned").sum() / pl.col("score").sum())
     counts = games.group_by(by, maintain_order=True).agg(
         pl.len().alias("games"), pl.col("match").n_unique().alias("dialogues"),
         pl.col("participant").n_unique().alias("people"), point.alias("point"),
@@ -153,8 +154,8 @@ def pay_by_rule(games: pl.DataFrame) -> ReportTable:
         (
             Header("objective", "Objective"), Header("ended", "Came to"),
             Header("dialogues", "Dialogues", "", 0), Header("people", "People", "", 0),
-            Header("score", "Score", "points", 2), Header("dollars", "Earned", "dollars", 2),
-            Header("point", "Earned a point", "dollars", 2, "All that was earned over all points."),
+            Header("score", "Score", "points", 2), Header("earned", "Earned", unit, 2),
+            Header("point", "Earned a point", unit, 2, "All that was earned over all points."),
             Header("rewarded", "Earned anything", "share", 2),
         ),
         INTERVALS, counts=("game", "person"),

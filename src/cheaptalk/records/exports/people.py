@@ -10,11 +10,14 @@ from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TE
 from cheaptalk.records.exports.rows import moment
 from cheaptalk.records.people.queries import (
     AnsweredItem,
+    Notice,
     Participant,
     Payment,
     Play,
     Response,
+    currency_of,
     items_of_response,
+    notices_of,
     participants_of,
     payments_of,
     plays_of,
@@ -23,7 +26,7 @@ from cheaptalk.records.people.queries import (
 from cheaptalk.records.store.reader import StoreReader
 from cheaptalk.records.store.schema import ENDINGS, PLAY_STATES
 
-PersonRecord: TypeAlias = Participant | Response | Play | Payment
+PersonRecord: TypeAlias = Participant | Response | Play | Payment | Notice
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,14 @@ class PersonRow:
         study: the study that it is exported with.
         one: what the store has.
         item: of a response.
+        currency: of a payment.
         game: none, as its columns are those of all games.
     """
 
     study: str
     one: PersonRecord
     item: AnsweredItem | None = None
+    currency: str = ""
     game: str = ""
 
 
@@ -109,11 +114,25 @@ PAYMENT = [
     _of("kind", TEXT, "base | bonus", "What kind of pay it is."),
     _of("key", TEXT, "", "What it is for; nothing is paid twice."),
     _of("cents", INTEGER, "cents", "How much."),
+    _of("currency", TEXT, "", "In what, such as USD.", "currency"),
     _moment("made_at", "made", "When it was earned."),
     _of("paid_out", BOOLEAN, "true | false", "Whether it stands in a file that was paid out."),
 ]  # fmt: skip
+NOTICE = [
+    WHO, STUDY,
+    _of("kind", TEXT, "message | attention", "A message of the researchers, or a prompt."),
+    _of("text", TEXT, "", "What was said."),
+    _of("wanted", TEXT, "", "What was to be answered; empty where nothing was."),
+    _moment("sent_at", "sent", "When it was sent."),
+    _moment("due_at", "due", "When an answer was too late; empty for never."),
+    _moment("answered_at", "answered", "When it was answered, or its time was over; empty while it "
+            "is open."),
+    _of("right", BOOLEAN, "true | false", "Whether what was wanted came in time; empty of messages "
+        "and of what is open."),
+]  # fmt: skip
 PEOPLE = {
     "participants": PARTICIPANT, "responses": RESPONSE, "plays": PLAY, "payments": PAYMENT,
+    "notices": NOTICE,
 }  # fmt: skip
 """The columns of the tables on people, by table."""
 
@@ -127,5 +146,8 @@ def people_rows(store: StoreReader, study: str) -> Iterator[tuple[str, PersonRow
             yield "responses", PersonRow(study, response, item)
     for play in plays_of(store, study):
         yield "plays", PersonRow(study, play)
+    currency = currency_of(store, study)
     for payment in payments_of(store, study):
-        yield "payments", PersonRow(study, payment)
+        yield "payments", PersonRow(study, payment, currency=currency)
+    for notice in notices_of(store, study):
+        yield "notices", PersonRow(study, notice)

@@ -92,6 +92,19 @@ class Payment(NamedTuple):
     paid_out: bool
 
 
+class Notice(NamedTuple):
+    """A message or a prompt to a person; see :data:`.schema.notices`."""
+
+    participant: str
+    kind: str
+    text: str
+    wanted: str | None
+    sent: float
+    due: float | None
+    answered: float | None
+    right: bool | None
+
+
 class PassedCheck(NamedTuple):
     """How many people passed a kind of check.
 
@@ -226,6 +239,20 @@ def payments_of(store: StoreReader, study: str) -> Iterator[Payment]:
         yield Payment(*row)
 
 
+def notices_of(store: StoreReader, study: str) -> Iterator[Notice]:
+    """The messages and prompts to the people of a study, each person's in order."""
+    columns = (people.c.code, *(notices.c[name] for name in Notice._fields[1:]))
+    query = _of(notices, study, *columns).order_by(people.c.id, notices.c.id)
+    for row in _rows(store, query):
+        yield Notice(*row)
+
+
+def currency_of(store: StoreReader, study: str) -> str:
+    """In what the people of a study are paid, such as USD."""
+    spec = store.study(study, counted=False).spec
+    return str(((spec.get("people") or {}).get("pay") or {}).get("currency", "USD"))
+
+
 def ended_at(store: StoreReader, study: str) -> dict[tuple[str, str | None], int]:
     """How many people are at each step with each ending; None for those who are under way."""
     query = sa.select(people.c.step, people.c.ending, sa.func.count()).where(_in(study))
@@ -349,7 +376,8 @@ def progress_of(store: StoreReader, study: str, steps: Mapping[str, list[str]]) 
     fine = answers.c.right.is_(None) | answers.c.right
     stayed = people.c.ending.is_(None) | (people.c.ending != "declined")
     agreed = _answered(steps.get(CONSENT, []), fine) & stayed
-    began = games.c.match_id.is_not(None) | (games.c.state == "erased")
+    over_or_gone = games.c.state.in_(("finished", "erased"))
+    began = games.c.match_id.is_not(None) | over_or_gone
     own = games.c.participant_id == people.c.id
     over = sa.exists().where(own, games.c.state == "finished")
     conditions = (

@@ -1,12 +1,13 @@
 """The people of a study: how far they came, how they were spread, and what they were paid."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import polars as pl
 
 from cheaptalk.frames import assignment, dropout
 from cheaptalk.frames import people as frames
-from cheaptalk.records.people.queries import has_people
+from cheaptalk.records.people.queries import currency_of, has_people
 from cheaptalk.reports.charts.chart import Axis, Chart
 from cheaptalk.reports.charts.kinds import bars, histogram
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -132,7 +133,8 @@ def spread(evidence: Evidence) -> Iterator[Shown]:
         )
     game = Header("title", "Game")
     yield ReportTable("people-by-treatment", "Treatments", _titled(found.treatments),
-                      (Header("treatment", "Treatment"), game, *numbers))  # fmt: skip
+                      (Header("treatment", "Treatment"), game, Header("settings", "Settings"),
+                       *numbers))  # fmt: skip
     level, size = Header("level", "Level"), Header("treatments", "Treatments", "", 0)
     if found.levels.height:
         yield ReportTable(
@@ -157,9 +159,27 @@ def spread(evidence: Evidence) -> Iterator[Shown]:
     )  # fmt: skip
 
 
+class Currency(NamedTuple):
+    """In what people are paid.
+
+    Attributes:
+        unit: as tables have it, such as ``dollars`` or ``EUR``.
+        sign: before an amount.
+    """
+
+    unit: str
+    sign: str
+
+
+def currency(evidence: Evidence) -> Currency:
+    """In what the people of a study are paid."""
+    code = currency_of(evidence.store, evidence.study)
+    return Currency("dollars", "$") if code == "USD" else Currency(code, f"{code} ")
+
+
 def pay(evidence: Evidence) -> pl.DataFrame:
-    """What each person is paid: ``participant``, ``base``, ``bonus`` and ``dollars`` (both), in
-    dollars. Who is paid nothing has no row.
+    """What each person is paid: ``participant``, ``base``, ``bonus`` and ``all`` (both), in the
+    study's currency. Who is paid nothing has no row.
 
     Raises:
         Lacking: nobody is paid.
@@ -167,26 +187,26 @@ def pay(evidence: Evidence) -> pl.DataFrame:
     found = frames.payments(evidence.store, evidence.study).drop_nulls("participant")
     if found.is_empty():
         raise Lacking("nobody who took part is paid yet")
-    dollars = pl.col("cents").sum() / 100
     return found.group_by("participant", maintain_order=True).agg(
-        dollars.alias("dollars"),
+        (pl.col("cents").sum() / 100).alias("all"),
         *((pl.col("cents").filter(kind=kind).sum() / 100).alias(kind) for kind in KINDS),
     )
 
 
 def paid(evidence: Evidence) -> Iterator[Shown]:
-    """What people are paid, base and bonus, in dollars, over all who are paid anything."""
+    """What people are paid, base and bonus, over all who are paid anything."""
     people = evidence.once(pay)
     every = frames.payments(evidence.store, evidence.study)
-    told = {"dollars": "In all"} | KINDS
-    whole = means(people.with_columns(all=pl.lit("all")), list(told), ["all"], cluster=PERSON,
+    told = {"all": "In all"} | KINDS
+    whole = means(people.with_columns(one=pl.lit("")), list(told), ["one"], cluster=PERSON,
                   bounds=dict.fromkeys(told, COUNT))  # fmt: skip
-    yield _mean_pay(whole)
-    chart = histogram("Pay by person", people["dollars"].to_list(), "pay, dollars", "people")
+    unit, sign = currency(evidence)
+    yield _mean_pay(whole, sign)
+    chart = histogram("Pay by person", people["all"].to_list(), f"pay, {unit}", "people")
     yield Charts("pay", "Pay by person", [chart])
     rows = []
     for key, title in told.items():
-        own = every if key == "dollars" else every.filter(kind=key)
+        own = every if key == "all" else every.filter(kind=key)
         cells = {name.replace(key, "mean", 1): whole[name][0] for name in whole.columns
                  if name == key or name.startswith(f"{key}.")}  # fmt: skip
         rows.append(
@@ -199,18 +219,19 @@ def paid(evidence: Evidence) -> Iterator[Shown]:
         "pay", "Pay", pl.DataFrame(rows, infer_schema_length=None),
         (
             Header("title", "Pay"), Header("people", "People with it", "", 0),
-            Header("mean", "Mean", "dollars", 2), Header("total", "Total", "dollars", 2),
-            Header("out", "Paid out", "dollars", 2),
+            Header("mean", "Mean", unit, 2), Header("total", "Total", unit, 2),
+            Header("out", "Paid out", unit, 2),
         ),
         counts=("person", "person"),
     )  # fmt: skip
 
 
-def _mean_pay(whole: pl.DataFrame) -> Answer:
-    mean = estimate(whole.row(0, named=True), "dollars")
+def _mean_pay(whole: pl.DataFrame, sign: str) -> Answer:
+    mean = estimate(whole.row(0, named=True), "all")
     paid, number = counted(mean.n or 0, "participant"), fixed(mean.value or 0.0, 2)
     return Answer(
-        f"{paid} earned ${number} on average{mean.within(2)}.", f"${number} each on average"
+        f"{paid} earned {sign}{number} on average{mean.within(2)}.",
+        f"{sign}{number} each on average",
     )
 
 
