@@ -102,7 +102,7 @@ class Accounts:
             Taken: there is an owner already.
         """
         self._count(address)
-        if not self.code or not same(code.strip().upper(), self.code):
+        if not self.code or not same(_letters(code), _letters(self.code)):
             self.database.audit.enter("", "set-up refused", address=address)
             raise WrongPassword("this is not the code that the server printed when it started")
         self.of_address.take_back(address)
@@ -223,6 +223,11 @@ class Accounts:
 def new_token() -> str:
     """A token that nobody can guess."""
     return secrets.token_urlsafe(32)
+
+
+def _letters(code: str) -> str:
+    """A code without what parts its letters, however it was typed."""
+    return "".join(filter(str.isalnum, code)).upper()
 
 
 def new_code(letters: int) -> str:

@@ -165,6 +165,7 @@ class Studies:
     def begin(self, visit: Visiting) -> Response:
         """Keep a new draft, of a study file or of our beginning of one."""
         name, text = visit.form.get("name", "").strip(), _text(visit.form.get("text", ""))
+        name = name or _named(text)
         try:
             draft = self.drafts.create(
                 name, text if text.strip() else START.format(name=name), visit.account.name
@@ -249,6 +250,15 @@ def _asked(visit: Visiting, draft: Draft, stands: Standing | None, status: int =
         "delete.html.jinja", status, name=draft.name, tab="overview", draft=draft,
         changed=status == 409, stands=stands, dollars=dollars_text,
     )  # fmt: skip
+
+
+def _named(text: str) -> str:
+    """The name in a study file; empty where it has none, or cannot be read."""
+    try:
+        data = parse_yaml(text)
+    except ValueError:
+        return ""
+    return str(data.get("name", "")) if isinstance(data, dict) else ""
 
 
 def _text(posted: str) -> str:
