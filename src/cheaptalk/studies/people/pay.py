@@ -100,7 +100,8 @@ def _games(journey: Journey, visit: int) -> list[Response]:
 def _of_visit(journey: Journey, visit: int, ending: Ending, seed: str) -> Iterator[Due]:
     pay, games = journey.protocol.pay, _games(journey, visit)
     if ending == "complete" and pay.base:
-        yield Due(f"base/{visit}", "base" if visit == 1 else "bonus", cents(pay.base))
+        kind = "base" if visit == 1 else "bonus"  # platforms pay for one visit by themselves
+        yield Due(f"base/{visit}", kind, cents(pay.base))
     waited = any(one.visit == visit and one.answer.get("waited") for one in journey.games)
     if (more := pay.ended.get(ending)) and (ending != "timed_out" or waited):
         yield Due(f"{ending}/{visit}", "bonus", cents(more))
@@ -116,7 +117,7 @@ def _bounded(owed: list[Due], most: float | None) -> Iterator[Due]:
     """What is owed with no more bonus than there may be."""
     left = sum(due.cents for due in owed) if most is None else cents(most)
     for due in owed:
-        if due.kind == "bonus":
+        if not due.key.startswith("base/"):
             due = due._replace(cents=min(due.cents, left))
             left -= due.cents
         if due.cents:
