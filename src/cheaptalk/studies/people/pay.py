@@ -1,11 +1,14 @@
 """Pay: what participants are owed, as it follows from what they went through."""
 
 from collections.abc import Collection, Iterator
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from cheaptalk.rules import Chance, Game, Result, game_box
 from cheaptalk.studies.people.path import Journey, Response
 from cheaptalk.studies.people.protocol import EARNING, Ending, Pay, Protocol, cents
+
+
+Kind: TypeAlias = Literal["base", "bonus"]
 
 
 class Due(NamedTuple):
@@ -18,7 +21,7 @@ class Due(NamedTuple):
     """
 
     key: str
-    kind: Literal["base", "bonus"]
+    kind: Kind
     cents: int
 
 
@@ -100,7 +103,7 @@ def _games(journey: Journey, visit: int) -> list[Response]:
 def _of_visit(journey: Journey, visit: int, ending: Ending, seed: str) -> Iterator[Due]:
     pay, games = journey.protocol.pay, _games(journey, visit)
     if ending == "complete" and pay.base:
-        kind = "base" if visit == 1 else "bonus"  # platforms pay for one visit by themselves
+        kind: Kind = "base" if visit == 1 else "bonus"  # platforms pay for one visit by themselves
         yield Due(f"base/{visit}", kind, cents(pay.base))
     waited = any(one.visit == visit and one.answer.get("waited") for one in journey.games)
     if (more := pay.ended.get(ending)) and (ending != "timed_out" or waited):
