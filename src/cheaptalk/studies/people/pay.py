@@ -7,7 +7,6 @@ from cheaptalk.rules import Chance, Game, Result, game_box
 from cheaptalk.studies.people.path import Journey, Response
 from cheaptalk.studies.people.protocol import EARNING, Ending, Pay, Protocol, cents
 
-
 Kind: TypeAlias = Literal["base", "bonus"]
 
 

@@ -197,6 +197,8 @@ class Laboratory:
         for file in [*outputs.glob("*"), *self.folder.path.glob(f"{name}.sqlite*")]:
             if file.is_file():
                 file.unlink()
+        if outputs.is_dir() and not any(outputs.iterdir()):
+            outputs.rmdir()
         self.folder.text(name).unlink()
 
 

@@ -35,6 +35,7 @@ from cheaptalk.web.console.designs.study_form import Unfit, plan_from
 from cheaptalk.web.console.designs.study_outlook import (
     Size,
     budget_doubts,
+    crowded,
     not_estimated,
     size_of,
     timeless,
@@ -210,6 +211,7 @@ def counted(look: Look, cost: Markup = NOTHING) -> dict[str, object]:
         "form": look.form, "size": look.size, "problems": look.problems, "note": note, "cost": cost,
         "wages": wages(study.people) if study and study.people else "",
         "timeless": timeless(study) if study else [],
+        "crowded": crowded(look.plan) if look.plan else "",
     }  # fmt: skip
 
 

@@ -129,6 +129,29 @@ def wages(protocol: Protocol) -> str:
     return f"Participants cost {said}{more}."
 
 
+def crowded(planned: Plan) -> str:
+    """That a study has more places for people than seats, in a sentence; empty where it has not."""
+    protocol = planned.study.people
+    if protocol is None or protocol.recruitment.places is None:
+        return ""
+    places, most = protocol.recruitment.places, protocol.games.most
+    known: dict[int, float] = {}
+    seats = 0.0
+    for block in planned.matches.blocks:
+        rows = block.seatings
+        if id(rows) not in known:
+            people = sum(isinstance(one.spec, PersonSeat) for row in rows for one in row)
+            known[id(rows)] = people / len(rows)
+        seats += len(block) * known[id(rows)]
+    if seats >= places * most:
+        return ""
+    each = f" of up to {most} games" if most > 1 else ""
+    return (
+        f"{counted(places, 'place')}{each} may take {places * most:,} seats, and the plan has "
+        f"{seats:,.0f}: give it more deals, or who comes last finds no table."
+    )
+
+
 def timeless(study: Study) -> list[str]:
     """The labels of participants who may think for ever, which holds up whoever plays with them."""
     if study.people is None:
