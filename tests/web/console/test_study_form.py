@@ -22,6 +22,7 @@ from cheaptalk.studies.presets import preset_names, study_of
 from cheaptalk.studies.study import GameGrid, Study
 from cheaptalk.web.console.designs.filled_form import NotExpressible, fields_from
 from cheaptalk.web.console.designs.parameter_fields import parameter_fields
+from cheaptalk.web.console.designs.step_rows import BEGINNINGS, StepFields, path_from
 from cheaptalk.web.console.designs.study_fields import (
     GAME_TEXTS,
     PLAYER_TEXTS,
@@ -172,17 +173,44 @@ def test_a_roster_joins_and_shared_settings_hold_for_its_models() -> None:
 
 def test_what_participants_go_through_comes_back() -> None:
     people = {
-        "path": "- consent: Do you agree?\n- games: {}", "pay.base": "2.5", "cohorts": "a\n b",
+        "pay.base": "2.5", "cohorts": "a\n b",
         "title": "{en: Money, de: Geld}", "pay.bonus": "- rate: 0.1", "recruitment.source": "sona",
         "more": "codes: {complete: ''}\npay: {most: 9}",
     }  # fmt: skip
     players = second(label="ann", kind="person")
-    study = study_from(filled(players=players, pairing="people", people=people))
+    steps = [
+        StepFields("consent", "", "Do you agree: yes, or no?"), StepFields("quiz", "after"),
+        StepFields("games", "", "most: 2"), StepFields("debrief", "", "text: {en: Bye, de: Ade}"),
+    ]  # fmt: skip
+    study = study_from(filled(players=players, pairing="people", people=people, steps=steps))
     assert study.people is not None
+    assert [step.called for step in study.people.steps] == ["consent", "games", "quiz", "debrief"]
+    assert study.people.games.most == 2
     assert (study.people.pay.base, study.people.pay.most) == (2.5, 9)
     assert study.people.cohorts == ["a", "b"]
     assert study.people.title == {"en": "Money", "de": "Geld"}
     assert study_from(posted(fields_from(study))) == study
+
+
+def test_a_step_that_is_added_is_one_and_moves_past_the_games() -> None:
+    form = filled()
+    for kind in BEGINNINGS:
+        form.changed("add-step", step=kind)
+    path_from(form.steps)
+    kinds = [row.kind for row in form.steps]
+    assert kinds == [*BEGINNINGS]
+    quiz, games = kinds.index("quiz"), kinds.index("games")
+    assert form.steps[quiz].when == "after"
+    assert form.changed(f"up-steps.{quiz}") == f"steps.{games}"
+    assert (form.steps[games].kind, form.steps[games].when) == ("quiz", "before")
+    form.changed(f"down-steps.{games}")
+    assert [(row.kind, row.when) for row in form.steps[games : games + 2]] == [
+        ("games", ""), ("quiz", "after"),
+    ]  # fmt: skip
+    assert form.changed("add-step", step="survey") == f"steps.{len(kinds) - 1}"
+    assert form.steps[-1].kind == "debrief"
+    form.changed("remove-steps.0")
+    assert form.steps[0].kind == kinds[1]
 
 
 def game_with(**values: str) -> list[GameFields]:
@@ -194,7 +222,7 @@ def second(**fields: str) -> list[PlayerFields]:
 
 
 Written = dict[str, Any]
-GAMES = "- games: {}"
+GAMES = [StepFields("games")]
 BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"name": "two words"}, "name", "is no name"),
     ({"seed": "one"}, "seed", "whole number"),
@@ -207,22 +235,24 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"models": "{temperatur: 1}"}, "models", 'did you mean "temperature"'),
     ({"models": "warm"}, "models", "are no settings"),
     ({"unanswered": "refused: shrug"}, "unanswered", "keep"),
-    ({"people": {"path": "[]"}}, "people.path", "should have at least 1"),
-    ({"people": {"path": "- consnt: x"}}, "people.path", "consent"),
-    ({"people": {"title": "Money"}}, "people.path", "what participants go through"),
-    ({"people": {"path": GAMES, "pay.base": "much"}}, "people.pay.base", "a number"),
-    ({"people": {"path": GAMES, "pay.bonus": "- rat: 1"}}, "people.pay.bonus", '"rate"'),
+    ({"steps": [StepFields("consent")]}, "steps.0.text", "text"),
+    ({"steps": [*GAMES, StepFields("consnt", "", "x")]}, "steps.1.text", "consent"),
+    ({"steps": [*GAMES, StepFields("survey", "", "items: [{nam: a}]")]}, "steps.1.text", "name"),
+    ({"steps": [*GAMES, *GAMES]}, "steps", "exactly one step"),
+    ({"people": {"title": "Money"}}, "steps", "what participants go through"),
+    ({"people": {"pay.base": "much"}, "steps": GAMES}, "people.pay.base", "a number"),
+    ({"people": {"pay.bonus": "- rat: 1"}, "steps": GAMES}, "people.pay.bonus", '"rate"'),
     (
-        {"people": {"path": GAMES, "recruitment.source": "code"}},
+        {"people": {"recruitment.source": "code"}, "steps": GAMES},
         "people.recruitment.source",
         "under invited",
     ),
     (
-        {"people": {"path": GAMES, "more": "pay: {base: 1}", "pay.base": "2"}},
+        {"people": {"more": "pay: {base: 1}", "pay.base": "2"}, "steps": GAMES},
         "people.more",
         "a field of its own",
     ),
-    ({"people": {"path": GAMES, "more": "pay: 1", "pay.base": "2"}}, "people.more", "NAME: VALUE"),
+    ({"people": {"more": "pay: 1", "pay.base": "2"}, "steps": GAMES}, "people.more", "NAME: VALUE"),
     ({"sample": "many"}, "sample", "whole number"),
     ({"sample": "999999"}, "sample", "only 4 are possible"),
     ({"pairing": "listed"}, "seatings", "is no pairing"),

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
@@ -21,7 +21,7 @@ from cheaptalk.rules import game_title
 from cheaptalk.studies.people.items import Words, in_language
 from cheaptalk.studies.people.path import End, GoOn, Page
 from cheaptalk.studies.people.pay import Due, dues, earned
-from cheaptalk.studies.people.protocol import Ending, Protocol, cents
+from cheaptalk.studies.people.protocol import Ending, Pay, Protocol, cents
 from cheaptalk.studies.people.steps import Comprehension, Instructions, Step
 from cheaptalk.web.participants.experiment import changed, nameless
 from cheaptalk.web.participants.people import Participant, Refused
@@ -42,6 +42,11 @@ PAGE_STYLE = STYLE + Markup(OWN_STYLE)  # noqa: S704 - our own file
 COOKIE = "participant"
 LASTS = 90 * 24 * 3600
 """Seconds for which a browser remembers who took part in it."""
+AMOUNTS: Mapping[str, Callable[[Pay], float | None]] = {
+    "base": lambda pay: pay.base, "game": lambda pay: pay.game, "aborted": lambda pay: pay.aborted,
+    "most": lambda pay: pay.most, "waiting": lambda pay: pay.ended.get("timed_out"),
+}  # fmt: skip
+"""What stands for amounts of the pay in a study's texts, in braces."""
 LONGEST_ID = 200
 UNPAID: tuple[Ending, ...] = ("failed_attention", "timed_out", "removed", "withdrawn")
 """Endings at which people are told that they are paid nothing, where that is so."""
@@ -69,11 +74,18 @@ class ParticipantPages(RoomPages):
 
     def environment(self, language: Language) -> jinja2.Environment:
         made, code = super().environment(language), language.code
-        made.filters["words"] = lambda text: in_language(text, code)
+        made.filters["words"] = lambda text: self.said(text, code)
         made.filters["cents"] = lambda amount: self.money(amount, code)
         made.filters["clock"] = lambda moment: clock(moment, code)
         made.globals["style"] = PAGE_STYLE
         return made
+
+    def said(self, words: Words, code: str) -> str:
+        """A text of the study in a language, with what is paid in place of :data:`AMOUNTS`."""
+        text, pay = in_language(words, code), self.protocol.pay
+        for name, amount in AMOUNTS.items():
+            text = text.replace(f"{{{name}}}", self.money(cents(amount(pay) or 0), code))
+        return text
 
     def money(self, amount: int, code: str) -> str:
         """An amount of cents as people read it in a language."""
@@ -275,7 +287,7 @@ class ParticipantPages(RoomPages):
         """The paragraphs of a page of instructions, the code word before the last."""
         language = self.language(request)
         if page.part < len(step.pages):
-            found = in_language(step.pages[page.part], language.code).strip().split("\n\n")
+            found = self.said(step.pages[page.part], language.code).strip().split("\n\n")
         else:
             found = list(self._explained(who, language))
         if page.items:

@@ -99,7 +99,7 @@ class Designing:
         """Change the form, look at it, or keep its study."""
         typed, do = StudyFields.read(visit.pairs), visit.form.get("do", "")
         origin = Origin.read(visit.form)
-        at = typed.changed(do, visit.form.get("new-game", ""))
+        at = typed.changed(do, visit.form.get("new-game", ""), visit.form.get("new-step", ""))
         look = await asyncio.to_thread(look_at, typed)
         if do == "save" and look.plan is not None:
             try:

@@ -10,6 +10,7 @@ from cheaptalk.rules import CheaptalkError, game_box
 from cheaptalk.studies.study import GameGrid, Pairing, Sample, Study
 from cheaptalk.web.console.designs.parameter_fields import parameter_fields
 from cheaptalk.web.console.designs.people_fields import people_texts
+from cheaptalk.web.console.designs.step_rows import step_rows
 from cheaptalk.web.console.designs.study_fields import GameFields, PlayerFields, StudyFields
 from cheaptalk.web.console.designs.study_form import Unfit, first_of, people_seatings, study_from
 from cheaptalk.yaml_files import as_block, as_yaml
@@ -75,6 +76,7 @@ def _filled(study: Study) -> StudyFields:
         limits=_block(budget),
         unanswered=_block(study.unanswered.written()),
         people=people_texts(study.people) if study.people else {},
+        steps=step_rows(study.people.path) if study.people else [],
         games=[_game(grid, study.players) for grid in study.games],
         players=[_player(label, entry) for label, entry in study.players.items()],
     )

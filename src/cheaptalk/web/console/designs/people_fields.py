@@ -1,6 +1,6 @@
 """Participants in a study's form: what is changed most has a field, all else is YAML."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Literal, NamedTuple
 
@@ -12,7 +12,7 @@ from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.yaml_files import as_block, as_yaml, parse_yaml
 
 PATH, BONUS, MORE = "path", "pay.bonus", "more"
-"""Fields of YAML: the steps, the rules of the bonus, and whatever has no field."""
+"""The steps, which have rows of their own; the rules of the bonus, and whatever has no field."""
 SOURCES = {
     "": "not said", "open": "anybody who has the link", "prolific": "Prolific", "mturk": "MTurk",
     "sona": "SONA", "code": "people with a code that they type",
@@ -78,10 +78,7 @@ GROUPS = (
         PeopleField("keep_days", "Days that data are kept", "After the study is closed. Blank: "
                     "for ever.", "number"),
     )),
-    Group("What they go through", (
-        PeopleField(PATH, "Steps", "YAML, in order: consent, first_name, screening, instructions, "
-                    "comprehension, games, quiz, survey, debrief. Blank: people play without.",
-                    "yaml", "- consent: What this is about, and what you do.\n- games: {most: 2}"),
+    Group("Anything else", (
         PeopleField(MORE, "Anything else", "YAML, as under people: in a study file.", "yaml",
                     "recruitment: {one_browser: true}"),
     )),
@@ -101,28 +98,33 @@ class PeopleProblem(CheaptalkError):
         super().__init__(problem)
 
 
-def protocol_from(typed: Mapping[str, str]) -> Protocol | None:
+def protocol_from(typed: Mapping[str, str], path: Sequence[Any] = ()) -> Protocol | None:
     """What participants go through, from the texts of the fields; None where nothing is written.
+
+    Args:
+        path: the steps.
 
     Raises:
         PeopleProblem: it makes no protocol.
     """
     written = {name: text.strip() for name, text in typed.items() if text.strip()}
-    if not written:
+    if not written and not path:
         return None
     data = _read(FIELDS[MORE], written.pop(MORE, "{}"))
     if not isinstance(data, dict):
         raise PeopleProblem(MORE, f"{shown(data)} are no settings: write NAME: VALUE in each line")
     for name, text in written.items():
         _put(data, name, _read(FIELDS[name], text))
-    if "path" not in data:
-        raise PeopleProblem(PATH, "say what participants go through, such as - games: {most: 1}")
+    if not path:
+        raise PeopleProblem(PATH, "say what participants go through: add steps, the games at least")
+    _put(data, PATH, list(path))
     try:
         return Protocol.model_validate(data)
     except ValidationError as error:
-        where = ".".join(map(str, error.errors()[0]["loc"][:2]))
-        named = next((name for name in FIELDS if _meets(f"{where}.", f"{name}.")), MORE)
-        raise PeopleProblem(named, first_problem(error).removeprefix(f"{named}: ")) from None
+        problem = first_problem(error)
+        where = ".".join(map(str, error.errors()[0]["loc"][:2])) or problem.partition(":")[0]
+        named = next((name for name in (*FIELDS, PATH) if _meets(f"{where}.", f"{name}.")), MORE)
+        raise PeopleProblem(named, problem.removeprefix(f"{named}: ")) from None
     except CheaptalkError as error:
         raise PeopleProblem(MORE, str(error)) from None
 
@@ -168,7 +170,7 @@ def _put(data: dict[str, Any], name: str, value: Any) -> None:
 
 def people_texts(protocol: Protocol) -> dict[str, str]:
     """The texts of the fields, from which :func:`protocol_from` makes an equal protocol."""
-    rest = deepcopy(protocol.model_dump(mode="json", exclude_unset=True))
+    rest = deepcopy(protocol.model_dump(mode="json", exclude_unset=True, exclude={PATH}))
     texts = {name: _text(field, _taken(rest, name)) for name, field in FIELDS.items()}
     texts[MORE] = as_block(_pruned(rest)) if _pruned(rest) else ""
     return texts

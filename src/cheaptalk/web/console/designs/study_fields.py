@@ -3,18 +3,19 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from cheaptalk.web.console.designs.people_fields import FIELDS
+from cheaptalk.web.console.designs.step_rows import BEGINNINGS, GAMES, StepFields
 
 Pairs: TypeAlias = list[tuple[str, str]]
 """A form as it is posted: names and what stands in the fields, in the page's order."""
 MOST_ROWS = 200
-"""Games, and players, that a form may have; what comes behind them is left out."""
+"""Games, players and steps that a form may have; what comes behind them is left out."""
 GAME = re.compile(r"games\.([0-9]{1,6})\.(value\.)?(.{1,200})")
 PEOPLE = "people."
 """How the names of participants' fields begin."""
-PLAYER = re.compile(r"players\.([0-9]{1,6})\.(\w{1,20})")
+ROW = re.compile(r"(players|steps)\.([0-9]{1,6})\.(\w{1,20})")
 
 
 @dataclass
@@ -82,6 +83,7 @@ class StudyFields:
         limits: other limits of its budget, as YAML.
         unanswered: what becomes of matches without a valid answer, as YAML.
         people: what stands in the fields of its participants, by name; see :data:`.FIELDS`.
+        steps: what participants go through.
         games: the games.
         players: the players.
     """
@@ -100,6 +102,7 @@ class StudyFields:
     limits: str = ""
     unanswered: str = ""
     people: dict[str, str] = field(default_factory=dict)
+    steps: list[StepFields] = field(default_factory=list)
     games: list[GameFields] = field(default_factory=list)
     players: list[PlayerFields] = field(default_factory=list)
 
@@ -120,15 +123,16 @@ class StudyFields:
         """
         form = cls()
         games: dict[int, GameFields] = {}
-        players: dict[int, PlayerFields] = {}
+        rows: dict[str, dict[int, Any]] = {"players": {}, "steps": {}}
         for name, written in posted:
             text = written.replace("\r\n", "\n")
             if name in TEXTS:
                 setattr(form, name, text)
-            elif found := PLAYER.fullmatch(name):
-                row = players.setdefault(int(found[1]), PlayerFields())
-                if found[2] in PLAYER_TEXTS:
-                    setattr(row, found[2], text)
+            elif found := ROW.fullmatch(name):
+                of, known = ROWS[found[1]]
+                row = rows[found[1]].setdefault(int(found[2]), of())
+                if found[3] in known:
+                    setattr(row, found[3], text)
             elif name.startswith(PEOPLE) and name.removeprefix(PEOPLE) in FIELDS:
                 form.people |= {name.removeprefix(PEOPLE): text} if text else {}
             elif found := GAME.fullmatch(name):
@@ -137,8 +141,9 @@ class StudyFields:
                     game.values.setdefault(found[3], []).append(text)
                 elif found[3] in GAME_TEXTS:
                     setattr(game, found[3], text)
+        for kind, found_rows in rows.items():
+            setattr(form, kind, [found_rows[one] for one in sorted(found_rows)][:MOST_ROWS])
         form.games = [games[number] for number in sorted(games)][:MOST_ROWS]
-        form.players = [players[number] for number in sorted(players)][:MOST_ROWS]
         return form
 
     def pairs(self) -> Pairs:
@@ -149,6 +154,9 @@ class StudyFields:
         for name in TEXTS:
             yield name, getattr(self, name)
         yield from ((PEOPLE + name, text) for name, text in self.people.items())
+        for number, step in enumerate(self.steps):
+            for name in STEP_TEXTS:
+                yield f"steps.{number}.{name}", getattr(step, name)
         for number, game in enumerate(self.games):
             for name in GAME_TEXTS:
                 yield f"games.{number}.{name}", getattr(game, name)
@@ -158,12 +166,13 @@ class StudyFields:
             for name in PLAYER_TEXTS:
                 yield f"players.{number}.{name}", getattr(player, name)
 
-    def changed(self, deed: str, game: str = "") -> str:
-        """Add or take away a row, as a button of the form asks; anything else changes nothing.
+    def changed(self, deed: str, game: str = "", step: str = "") -> str:
+        """Add, move or take away a row, as a button of the form asks; else nothing is changed.
 
         Args:
-            deed: ``add-player``, ``add-game``, ``remove-players.N`` or ``remove-games.N``.
-            game: the name of a game that is added.
+            deed: ``add-player``, ``add-game``, ``add-step``, ``remove-`` with the row, such as
+                ``remove-games.0``, or ``up-steps.N`` and ``down-steps.N``.
+            game, step: what is added: the name of a game, the kind of a step.
 
         Returns:
             the game, or the field, in which one goes on; empty where that is none.
@@ -174,12 +183,36 @@ class StudyFields:
         if deed == "add-game" and game and len(self.games) < MOST_ROWS:
             self.games.append(GameFields(game))
             return f"games.{len(self.games) - 1}"
-        gone = re.fullmatch(r"remove-(games|players)\.([0-9]{1,6})", deed)
-        if gone and gone[1] == "games":
-            del self.games[int(gone[2]) : int(gone[2]) + 1]
-        elif gone:
-            del self.players[int(gone[2]) : int(gone[2]) + 1]
+        if deed == "add-step" and step in BEGINNINGS and len(self.steps) < MOST_ROWS:
+            return self._with_step(step)
+        row = re.fullmatch(r"(remove|up|down)-(games|players|steps)\.([0-9]{1,6})", deed)
+        if row and row[1] == "remove":
+            rows: list[Any] = getattr(self, row[2])
+            del rows[int(row[3]) : int(row[3]) + 1]
+        elif row and row[2] == "steps":
+            return self._moved(int(row[3]), -1 if row[1] == "up" else 1)
         return ""
+
+    def _with_step(self, kind: str) -> str:
+        """Add a step: in the end, and before the last words of the study."""
+        last = bool(self.steps) and self.steps[-1].kind == "debrief" and kind != "debrief"
+        at = len(self.steps) - last
+        self.steps.insert(at, StepFields(kind, "after" if kind == "quiz" else "", BEGINNINGS[kind]))
+        return f"steps.{at}"
+
+    def _moved(self, number: int, by: int) -> str:
+        """Move a step by a place; past the games it comes before or after each of them first."""
+        if not 0 <= number < len(self.steps):
+            return ""
+        step, at = self.steps[number], number + by
+        if not 0 <= at < len(self.steps):
+            return f"steps.{number}"
+        self.steps[number], self.steps[at] = self.steps[at], step
+        for one, place in ((step, at), (self.steps[number], number)):
+            games = next((n for n, each in enumerate(self.steps) if each.kind == GAMES), None)
+            if one.when and games is not None:
+                one.when = "before" if place < games else "after"
+        return f"steps.{at}"
 
 
 def _texts(of: type) -> tuple[str, ...]:
@@ -190,3 +223,7 @@ def _texts(of: type) -> tuple[str, ...]:
 TEXTS = _texts(StudyFields)
 GAME_TEXTS = _texts(GameFields)
 PLAYER_TEXTS = _texts(PlayerFields)
+STEP_TEXTS = _texts(StepFields)
+ROWS: dict[str, tuple[type, tuple[str, ...]]] = {
+    "players": (PlayerFields, PLAYER_TEXTS), "steps": (StepFields, STEP_TEXTS)
+}  # fmt: skip

@@ -35,6 +35,7 @@ from cheaptalk.web.console.designs.parameter_fields import (
     parameter_fields,
 )
 from cheaptalk.web.console.designs.people_fields import PATH, PeopleProblem, protocol_from
+from cheaptalk.web.console.designs.step_rows import StepProblem, path_from
 from cheaptalk.web.console.designs.study_fields import GameFields, PlayerFields, StudyFields
 from cheaptalk.yaml_files import parse_yaml
 
@@ -46,6 +47,11 @@ MOST_SEATINGS = 100_000
 COUNT: TypeAdapter[int] = TypeAdapter(Count)
 PERSON = "browser"
 """How a person is asked unless something else is written."""
+
+
+def people_field(name: str) -> str:
+    """The field of the form in which a setting of its participants stands."""
+    return "steps" if name == PATH else f"people.{name}"
 
 
 class Unfit(CheaptalkError):
@@ -199,9 +205,11 @@ class _Reading:
     def people(self) -> Protocol | None:
         """What participants go through."""
         try:
-            return protocol_from(self.form.people)
+            return protocol_from(self.form.people, path_from(self.form.steps))
+        except StepProblem as problem:
+            self.problems[f"steps.{problem.number}.text"] = str(problem)
         except PeopleProblem as problem:
-            self.problems[f"people.{problem.field}"] = str(problem)
+            self.problems[people_field(problem.field)] = str(problem)
         return None
 
     def budget(self) -> Budget | None:
@@ -428,7 +436,7 @@ class _Reading:
         if key == "pairing":
             return Unfit({self.where_listed(): problem})
         if key == "people":
-            return Unfit({f"people.{PATH}": problem})
+            return Unfit({people_field(PATH): problem})
         known = ("players", "games", "deals", "models", "name", "unanswered")
         said = f"{within}: {problem}" if within else problem
         return Unfit({key: said} if key in known else {"": message})

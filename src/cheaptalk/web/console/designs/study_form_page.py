@@ -30,6 +30,7 @@ from cheaptalk.text import capital, plain
 from cheaptalk.web.console.designs.filled_form import NotExpressible, fields_from
 from cheaptalk.web.console.designs.parameter_fields import ParameterField, parameter_fields
 from cheaptalk.web.console.designs.people_fields import FIELDS, GROUPS, SOURCES
+from cheaptalk.web.console.designs.step_rows import BEGINNINGS, WHEN, about_step
 from cheaptalk.web.console.designs.study_fields import GameFields, StudyFields
 from cheaptalk.web.console.designs.study_form import Unfit, plan_from
 from cheaptalk.web.console.designs.study_outlook import (
@@ -152,6 +153,7 @@ class FormPage:
         self.templates.filters |= {
             "sentence": sentence, "shown": shown, "dollars": dollars_shown, "lines": lines,
             "thousands": "{:,}".format, "field_title": field_title, "written": written,
+            "about_step": about_step,
         }  # fmt: skip
 
     def form(
@@ -174,7 +176,8 @@ class FormPage:
         return self.render(
             "study_form.html.jinja", games=views, to=to, hidden=hidden, at=at, pairings=PAIRINGS,
             own_pairings=OWN_PAIRINGS, kinds=kinds(), all_games=list(games()),
-            known=known_names(look.form), groups=GROUPS, sources=SOURCES, **counted(look, cost),
+            known=known_names(look.form), groups=GROUPS, sources=SOURCES, when=WHEN,
+            step_kinds=list(BEGINNINGS), **counted(look, cost),
         )  # fmt: skip
 
     def counts(self, look: Look) -> Markup:
@@ -225,6 +228,8 @@ def field_title(name: str, form: StudyFields) -> str:
     parts = name.split(".")
     if parts[0] == "people":
         return f"Participants, {FIELDS[name.removeprefix('people.')].label}"
+    if parts[0] == "steps" and len(parts) == 3:
+        return f"Step {int(parts[1]) + 1}, {plain(form.steps[int(parts[1])].kind)}"
     if parts[0] not in ("games", "players") or len(parts) < 3:
         return capital(name)
     number = int(parts[1])

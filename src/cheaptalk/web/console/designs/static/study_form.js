@@ -88,7 +88,7 @@ async function change(button) {
   try {
     const page = new DOMParser().parseFromString(await answer(form().action, typed(button.value)), "text/html");
     form().replaceWith(page.querySelector("form.study-form"));
-    const add = button.value.startsWith("remove-games") ? "add-game" : "add-player";
+    const add = `add-${/game|step|player/.exec(button.value)}`;
     const next = form().querySelector("[autofocus]") || form().querySelector(`[value="${add}"]`);
     next.focus();
     cost();
