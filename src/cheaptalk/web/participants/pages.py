@@ -13,10 +13,12 @@ from urllib.parse import parse_qsl, urlencode
 import jinja2
 from babel.dates import format_datetime
 from babel.numbers import format_currency
+from babel.units import format_unit
 from fastapi import HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from markupsafe import Markup
 
+from cheaptalk.players import PersonSeat
 from cheaptalk.rules import game_title
 from cheaptalk.studies.people.items import Words, in_language
 from cheaptalk.studies.people.path import End, GoOn, Page
@@ -81,11 +83,23 @@ class ParticipantPages(RoomPages):
         return made
 
     def said(self, words: Words, code: str) -> str:
-        """A text of the study in a language, with what is paid in place of :data:`AMOUNTS`."""
+        """A text of the study in a language, with its :data:`AMOUNTS` and times put in."""
         text, pay = in_language(words, code), self.protocol.pay
+        if "{" not in text:
+            return text
         for name, amount in AMOUNTS.items():
             text = text.replace(f"{{{name}}}", self.money(cents(amount(pay) or 0), code))
+        waits = 60 * self.protocol.games.lobby.minutes
+        for name, seconds in (("lobby", waits), ("deadline", self.deadline)):
+            text = text.replace(f"{{{name}}}", duration(seconds, code))
         return text
+
+    @property
+    def deadline(self) -> float:
+        """Seconds that people have for an answer: the fewest that any of them has; 0 for no end."""
+        seats = [entry.form for entry in self.experiment.study.players.values()]
+        ends = [one.deadline for one in seats if isinstance(one, PersonSeat) and one.deadline]
+        return min(ends, default=0)
 
     def money(self, amount: int, code: str) -> str:
         """An amount of cents as people read it in a language."""
@@ -413,6 +427,18 @@ class ParticipantPages(RoomPages):
         """Say to somebody that nothing of them is kept."""
         said = self.language(request).text("All that you have given is deleted. Goodbye.")
         return self.render(request, "gone.html.jinja", said=said)
+
+
+def duration(seconds: float, code: str) -> str:
+    """A time as people read it in a language.
+
+    >>> duration(180, "de"), duration(90, "en")
+    ('3 Minuten', '90 seconds')
+    """
+    minutes, left = divmod(seconds, 60)
+    if left or not minutes:
+        return format_unit(seconds, "duration-second", locale=code)
+    return format_unit(minutes, "duration-minute", locale=code)
 
 
 def clock(moment: float, code: str) -> str:
