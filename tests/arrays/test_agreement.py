@@ -1,11 +1,13 @@
 """Array games play what the rules play: the same moves, the same endings, the same knowledge."""
 
+from math import perm
 from typing import Any
 
 import numpy as np
 import pytest
 
 from cheaptalk.arrays.games import ArrayGame, NotArrayed, array_game
+from cheaptalk.arrays.luck import different, luck_of
 from cheaptalk.games.battle_royale.rules import Hits
 from cheaptalk.games.item_bargaining.rules import PRESETS
 from cheaptalk.rules import Chance, Game, Table, game_box
@@ -47,6 +49,7 @@ OTHERS: dict[str, list[dict[str, Any]]] = {
         {"players": 3, "rounds": 2, "low": 2, "high": 5, "step": 1, "distinct": False,
          "price": "second", "common_prior": True},
         {"players": 3, "rounds": 4, "high": 30, "draws": "gama"},
+        {"players": 18, "rounds": 1, "high": 20, "step": 1},
     ],
 }  # fmt: skip
 """Parameters of games to be played, by the games' names."""
@@ -208,6 +211,20 @@ def test_shots_whose_luck_is_known_hit_as_it_says() -> None:
     state = game.of_deals(deals)
     assert game.deals_of(state) == deals
     walked(game, state, np.random.default_rng(5))
+
+
+@pytest.mark.parametrize(("count", "among"), [(3, 3), (5, 6), (17, 17)])
+def test_different_numbers_are_drawn_all_as_often(count: int, among: int) -> None:
+    luck = np.random.default_rng(7).random((20_000, luck_of(count, among)))
+    drawn = different(luck, count, among)
+    assert (np.diff(np.sort(drawn, axis=-1)) > 0).all()
+    assert drawn.min() == 0
+    assert drawn.max() == among - 1
+    many = perm(among, 2)
+    counts = np.unique(drawn[:, -2:] @ np.array([among, 1]), return_counts=True)[1]
+    assert len(counts) == many
+    wanted = len(drawn) / many
+    assert np.abs(counts - wanted).max() < 6 * np.sqrt(wanted)
 
 
 def test_those_who_accept_trade_as_often() -> None:

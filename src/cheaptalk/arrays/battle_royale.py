@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cheaptalk.arrays.games import Array, ArrayGame, NotArrayed, namespace, one_hot, own, picked
+from cheaptalk.arrays.games import Array, ArrayGame, NotArrayed, namespace, one_hot, own
+from cheaptalk.arrays.luck import picked
 from cheaptalk.games.battle_royale.events import Shot, ShotFired
 from cheaptalk.games.battle_royale.rules import BattleRoyale, Hits
 from cheaptalk.games.extras import needed
@@ -138,7 +139,7 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         hit = aimed & (own(now, shooter) < xp.asarray(self.rules.hit_rates)[shooter])
         return state._replace(
             living=state.living & ~(target & hit[..., None]),
-            shots=xp.where(here, action[..., None], state.shots).astype(np.int32),
+            shots=xp.where(here, action.astype(np.int32)[..., None], state.shots),
             hits=xp.where(here, hit[..., None], state.hits),
             last=xp.where(running, shooter, state.last),
             idle=xp.where(running, xp.where(aimed, 0, state.idle + 1), state.idle),

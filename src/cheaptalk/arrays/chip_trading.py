@@ -15,8 +15,8 @@ from cheaptalk.arrays.games import (
     namespace,
     one_hot,
     own,
-    picked,
 )
+from cheaptalk.arrays.luck import below, different, picked
 from cheaptalk.games.chip_trading.events import (
     Briefing,
     Hands,
@@ -91,11 +91,10 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
 
     def deal(self, luck: Array) -> Market:
         xp, shape, count = namespace(luck), luck.shape[:-1], self.count
-        order = xp.argsort(luck[..., :count], axis=-1).astype(np.int32)
+        order = different(luck[..., :count], count, count).astype(np.int32)
         own_luck = luck[..., count : -self.turns].reshape(*shape, count, self.colours - 1)
         known = xp.asarray(self.rules.values, dtype=np.int32)
-        at = xp.floor(own_luck * len(self.rules.values)).astype(np.int32)
-        values = known[xp.minimum(at, len(self.rules.values) - 1)]
+        values = known[below(own_luck, len(self.rules.values))]
         return self._begun(order, values, luck[..., -self.turns :])
 
     def of_deals(self, deals: Sequence[Deal]) -> Market:
@@ -184,12 +183,12 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         count = xp.where(
             proposing, stock.sum(axis=-1) * self.ways, 1 + self._able(state, player)
         )  # fmt: skip
-        number = xp.minimum(xp.floor(luck * count).astype(np.int32), count - 1)
+        number = below(luck, count)
         chip, rest = number // self.ways, number % self.ways
         before = stock.cumsum(axis=-1)
         colour = (before <= chip[..., None]).sum(axis=-1)
-        below = xp.where(xp.arange(self.colours) < colour[..., None], stock, 0).sum(axis=-1)
-        place = (colour * self.total + chip - below) * self.ways + rest
+        others = xp.where(xp.arange(self.colours) < colour[..., None], stock, 0).sum(axis=-1)
+        place = (colour * self.total + chip - others) * self.ways + rest
         return xp.where(proposing, PROPOSE + place, number).astype(np.int32)
 
     def proposed(self, action: Array) -> tuple[Array, Array]:

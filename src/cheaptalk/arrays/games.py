@@ -178,19 +178,6 @@ def own(array: Array, player: Array) -> Array:
     return xp.take_along_axis(array, at, axis=player.ndim).squeeze(axis=player.ndim)
 
 
-def picked(possible: Array, luck: Array) -> Array:
-    """One of what is possible each, all as likely: its number; 0 where nothing is. Shape (...).
-
-    Args:
-        possible: which are, shape (..., things).
-        luck: shape (...).
-    """
-    xp = namespace(possible)
-    count = possible.sum(axis=-1)
-    number = xp.minimum(xp.floor(luck * count).astype(np.int32), count - 1)
-    return xp.argmax(possible.astype(np.int32).cumsum(axis=-1) == number[..., None] + 1, axis=-1)
-
-
 def expect_few(game: str, actions: int) -> None:
     """Refuse a game with more actions than arrays can hold.
 

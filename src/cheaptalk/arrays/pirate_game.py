@@ -9,6 +9,7 @@ from math import comb
 from typing import NamedTuple
 
 from cheaptalk.arrays.games import Array, ArrayGame, expect_few, namespace, one_hot, own
+from cheaptalk.arrays.luck import below
 from cheaptalk.games.extras import needed
 from cheaptalk.games.pirate_game.events import Counted, Plan, PlanMade, Vote
 from cheaptalk.games.pirate_game.rules import PirateGame
@@ -111,7 +112,7 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
     def drawn(self, state: Voyages, luck: Array) -> Array:
         xp, proposes = namespace(state.moves), state.moves == 0
         count = xp.where(proposes, self._plans_now(state), PLAN)
-        number = xp.minimum(xp.floor(luck * count).astype(np.int32), count - 1)
+        number = below(luck, count)
         return xp.where(proposes, PLAN + number, number).astype(np.int32)
 
     def step(self, state: Voyages, action: Array) -> Voyages:

@@ -6,6 +6,7 @@ from math import factorial
 from typing import Any
 
 from cheaptalk.arrays.games import Array, NotArrayed, namespace, own
+from cheaptalk.arrays.luck import below, different, luck_of
 from cheaptalk.arrays.simultaneous import Decided, SimultaneousRounds, Told, expect_limits
 from cheaptalk.games.extras import needed
 from cheaptalk.games.sealed_bid_auction.events import RoundResult, Turn
@@ -29,8 +30,10 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
     def __init__(self, rules: SealedBidAuction) -> None:
         super().__init__(rules)
         self.fixed = rules.draws == "gama"
-        self.values = len(rules.grid) if rules.distinct else len(self.players)
-        self.luck = self.rounds * (len(self.players) + (0 if self.fixed else self.values))
+        count = len(self.players)
+        self.ties = luck_of(count, count)
+        values = luck_of(count, len(rules.grid)) if rules.distinct else count
+        self.luck = self.rounds * (self.ties + (0 if self.fixed else values))
 
     @staticmethod
     def answers(rules: SealedBidAuction) -> Sequence[int]:
@@ -48,11 +51,11 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
     # Deals
 
     def dealt(self, luck: Array) -> Array:
-        xp, count, shape = namespace(luck), len(self.players), luck.shape[:-1]
-        by_round = luck.reshape(*shape, self.rounds, -1)
-        ranks = xp.argsort(xp.argsort(by_round[..., :count], axis=-1), axis=-1)
-        valuations = self._valuations(by_round[..., count:])
-        return xp.stack([valuations, ranks], axis=-1).astype(np.int32)
+        count = len(self.players)
+        by_round = luck.reshape(*luck.shape[:-1], self.rounds, -1)
+        ranks = different(by_round[..., : self.ties], count, count)
+        valuations = self._valuations(by_round[..., self.ties :])
+        return namespace(luck).stack([valuations, ranks], axis=-1).astype(np.int32)
 
     def _valuations(self, luck: Array) -> Array:
         xp, rules, count = namespace(luck), self.rules, len(self.players)
@@ -60,10 +63,10 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
             published = rules.deal(Chance("as published")).valuations
             return xp.broadcast_to(xp.asarray(published), (*luck.shape[:-1], count))
         if rules.distinct:
-            steps = xp.argsort(luck, axis=-1)[..., :count]
+            steps = different(luck, count, len(rules.grid))
         else:
-            steps = xp.floor(luck * len(rules.grid)).astype(np.int32)
-        return rules.low + rules.step * xp.minimum(steps, len(rules.grid) - 1)
+            steps = below(luck, len(rules.grid))
+        return rules.low + rules.step * steps
 
     def dealt_of(self, deals: Sequence[Valuations]) -> Array:
         valuations = np.array([one.valuations for one in deals])

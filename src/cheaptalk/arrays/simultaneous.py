@@ -17,6 +17,7 @@ from cheaptalk.arrays.games import (
     one_hot,
     own,
 )
+from cheaptalk.arrays.luck import below
 from cheaptalk.games.extras import needed
 from cheaptalk.games.rounds import Rounds
 from cheaptalk.rules import Action, Asked, Deal
@@ -170,13 +171,12 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
         return possible & ~self.over(state)[..., None]
 
     def drawn(self, state: Decided, luck: Array) -> Array:
-        xp, most = namespace(state.moves), self.most(state)
-        return xp.minimum(xp.floor(luck * (most + 1)).astype(np.int32), most)
+        return below(luck, self.most(state) + 1)
 
     def step(self, state: Decided, action: Array) -> Decided:
         xp = namespace(state.moves)
         here = xp.arange(self.longest) == state.moves[..., None]  # nowhere after the end
-        choices = xp.where(here, action[..., None], state.choices).astype(np.int32)
+        choices = xp.where(here, action.astype(np.int32)[..., None], state.choices)
         return state._replace(choices=choices, moves=state.moves + ~self.over(state))
 
     def by_round(self, state: Decided) -> Array:
