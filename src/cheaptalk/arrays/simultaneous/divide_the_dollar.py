@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cheaptalk.arrays.games import Array, namespace, own
-from cheaptalk.arrays.simultaneous import SimultaneousRounds, Told, expect_limits
+from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds, Told, expect_limits
 from cheaptalk.games.divide_the_dollar.events import RoundResult
 from cheaptalk.games.divide_the_dollar.rules import DivideTheDollar
 

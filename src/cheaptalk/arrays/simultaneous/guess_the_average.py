@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cheaptalk.arrays.games import Array, NotArrayed, namespace, own
-from cheaptalk.arrays.simultaneous import SimultaneousRounds, Told
+from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds, Told
 from cheaptalk.games.extras import needed
 from cheaptalk.games.guess_the_average.events import RoundResult
 from cheaptalk.games.guess_the_average.rules import GuessTheAverage
@@ -16,9 +16,9 @@ LARGEST = 2**31
 
 
 class GuessTheAverageArrays(SimultaneousRounds[GuessTheAverage]):
-    """Guess the average, many matches at once; what nobody needs to reckon with is not told.
+    """Guess the average, many matches at once.
 
-    So it is with the target, which is the ratio times the average.
+    Of a round players observe the average, and not the target as well, which follows from it.
     """
 
     @staticmethod

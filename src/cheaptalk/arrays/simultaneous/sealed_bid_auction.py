@@ -7,7 +7,7 @@ from typing import Any
 
 from cheaptalk.arrays.games import Array, NotArrayed, namespace, own
 from cheaptalk.arrays.luck import below, different, luck_of
-from cheaptalk.arrays.simultaneous import Decided, SimultaneousRounds, Told, expect_limits
+from cheaptalk.arrays.simultaneous.rounds import Decided, SimultaneousRounds, Told, expect_limits
 from cheaptalk.games.extras import needed
 from cheaptalk.games.sealed_bid_auction.events import RoundResult, Turn
 from cheaptalk.games.sealed_bid_auction.rules import SealedBidAuction, Valuations

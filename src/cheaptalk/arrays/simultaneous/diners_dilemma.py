@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cheaptalk.arrays.games import Array, namespace, own
-from cheaptalk.arrays.simultaneous import SimultaneousRounds, Told
+from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds, Told
 from cheaptalk.games.diners_dilemma.events import RoundResult
 from cheaptalk.games.diners_dilemma.rules import DinersDilemma
 
