@@ -17,9 +17,21 @@ NUMPY_BATCH, JAX_BATCH = 10_000, 100_000
 GAMES: dict[str, Game] = {
     "BG5": game_box("item_bargaining").rules.model_validate(PRESETS["BG5"]),
     "BG2": game_box("item_bargaining").rules.model_validate(PRESETS["BG2"]),
-    "bargaining": game_box("bargaining").rules(),
-    "negotiation": game_box("negotiation").rules(),
-}
+    "battle_royale, 30 rounds": game_box("battle_royale").rules.model_validate({"horizon": 30}),
+    "pirate_game, 5 pirates, 10 coins": game_box("pirate_game").rules.model_validate(
+        {"players": 5, "gold": 10}
+    ),
+    "sealed_bid_auction, 3 bidders, once": game_box("sealed_bid_auction").rules.model_validate(
+        {"players": 3, "rounds": 1}
+    ),
+    **{
+        name: game_box(name).rules()
+        for name in (
+            "bargaining", "negotiation", "chip_trading", "diners_dilemma", "divide_the_dollar",
+            "el_farol_bar", "guess_the_average", "public_goods", "sealed_bid_auction",
+        )
+    },
+}  # fmt: skip
 GOALS = {"BG5": 5.0}
 """Million steps a second that were asked for, on two cores."""
 

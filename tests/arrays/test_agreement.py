@@ -1,11 +1,14 @@
 """Array games play what the rules play: the same moves, the same endings, the same knowledge."""
 
+from math import perm
 from typing import Any
 
 import numpy as np
 import pytest
 
-from cheaptalk.arrays.games import ArrayGame, array_game
+from cheaptalk.arrays.games import ArrayGame, NotArrayed, array_game
+from cheaptalk.arrays.luck import different, luck_of
+from cheaptalk.games.battle_royale.rules import Hits
 from cheaptalk.games.item_bargaining.rules import PRESETS
 from cheaptalk.rules import Chance, Game, Table, game_box
 
@@ -13,6 +16,43 @@ FEW = 4
 """Matches of which all actions are looked at, legal or not."""
 MANY = 2_000
 """Actions up to which all are looked at."""
+OTHERS: dict[str, list[dict[str, Any]]] = {
+    "battle_royale": [
+        {"horizon": 12, "hit_rates": (0.3, 0.5, 0.5, 1.0), "idle_rounds": 3},
+        {"horizon": {"rounds": 15, "hidden": True}, "hit_rates": (0.1, 0.2, 0.3),
+         "strict_targets": False, "idle_rounds": 2},
+    ],
+    "chip_trading": [
+        {},
+        {"players": 3, "colours": ("green", "red"), "chips": 2, "rounds": 4},
+        {"players": 2, "chips": 1, "values": (5, 60), "common_value": 90},
+        {"players": 5, "colours": ("green", "red"), "chips": 3, "rounds": 1},
+    ],
+    "diners_dilemma": [{"players": 4, "rounds": 3}],
+    "divide_the_dollar": [{"players": 3, "rounds": 3, "golds": 12}],
+    "el_farol_bar": [
+        {"players": 5, "rounds": 4},
+        {"players": 4, "rounds": 3, "feedback": "explicit", "capacity": 0.5, "home": 0.1},
+    ],
+    "guess_the_average": [
+        {"players": 3, "rounds": 4, "maximum": 10},
+        {"players": 4, "rounds": 2, "minimum": 5, "maximum": 9, "ratio": 1.37},
+    ],
+    "pirate_game": [
+        {"players": 4, "gold": 3},
+        {"players": 3, "gold": 5, "majority": "strict"},
+        {"players": 2, "gold": 1, "majority": "strict"},
+    ],
+    "public_goods": [{"players": 3, "rounds": 3, "tokens": 6, "factor": 1.7}],
+    "sealed_bid_auction": [
+        {"players": 4, "rounds": 3, "high": 6, "step": 2},
+        {"players": 3, "rounds": 2, "low": 2, "high": 5, "step": 1, "distinct": False,
+         "price": "second", "common_prior": True},
+        {"players": 3, "rounds": 4, "high": 30, "draws": "gama"},
+        {"players": 18, "rounds": 1, "high": 20, "step": 1},
+    ],
+}  # fmt: skip
+"""Parameters of games to be played, by the games' names."""
 GAMES: dict[str, Game] = {
     **{
         name: game_box("item_bargaining").rules.model_validate(parameters)
@@ -36,6 +76,11 @@ GAMES: dict[str, Game] = {
     "negotiation without John": game_box("negotiation").rules.model_validate(
         {"horizon": 1, "outside_option": False, "messages": False, "scale": 100}
     ),
+    **{
+        f"{name}, {number}": game_box(name).rules.model_validate(parameters)
+        for name, settings in OTHERS.items()
+        for number, parameters in enumerate(settings, 1)
+    },
 }  # fmt: skip
 
 
@@ -43,6 +88,7 @@ def walked(game: ArrayGame[Any, Any], state: Any, luck: np.random.Generator) -> 
     """Play matches by arrays and by the rules at once, and hold them against each other."""
     deals = game.deals_of(state)
     tables = [Table(game.rules, deal, f"match {n}") for n, deal in enumerate(deals)]
+    state = game.with_chances(state, [table.chance for table in tables])
     places = {seat.name: seat.place for seat in game.rules.seats}
     for _ in range(game.longest):
         turn, legal, over = game.turn(state), None, game.over(state)
@@ -72,7 +118,8 @@ def walked(game: ArrayGame[Any, Any], state: Any, luck: np.random.Generator) -> 
         assert game.over(state)[at]
         assert table.outcome is not None
         payoffs = game.rules.place_payoffs(table.outcome)
-        assert [payoffs[place] for place in game.players] == got[at].tolist()
+        wanted = [payoffs[place] for place in game.players]
+        assert got[at].tolist() == pytest.approx(wanted, rel=1e-12, abs=1e-12)  # sums, in any order
 
 
 @pytest.mark.parametrize("name", list(GAMES))
@@ -115,18 +162,82 @@ def test_every_legal_action_is_drawn_as_often(name: str) -> None:
             return
 
 
-@pytest.mark.parametrize("name", ["BG5", "BG1", "bargaining", "negotiation"])
+@pytest.mark.parametrize(
+    "name", ["BG5", "BG1", "bargaining", "negotiation", *(one for one in GAMES if ", 2" in one),
+             "chip_trading, 1", "diners_dilemma, 1", "divide_the_dollar, 1", "public_goods, 1",
+             "sealed_bid_auction, 1", "sealed_bid_auction, 3"]
+)  # fmt: skip
 def test_jax_plays_the_same_functions(name: str) -> None:
     jax = pytest.importorskip("jax")
     game, luck = array_game(GAMES[name]), np.random.default_rng(4)
     first = luck.random((50, game.luck)).astype(np.float32)
     state, compiled = game.deal(first), jax.jit(game.deal)(first)
+    step, observe = jax.jit(game.step), jax.jit(game.observe)
     for _ in range(game.longest):
         actions = game.drawn(state, luck.random(50))
-        state, compiled = game.step(state, actions), jax.jit(game.step)(compiled, actions)
+        np.testing.assert_array_equal(game.legal(state), np.asarray(game.legal(compiled)))
+        state, compiled = game.step(state, actions), step(compiled, actions)
         for one, other in zip(state, compiled, strict=True):
             np.testing.assert_array_equal(one, np.asarray(other))
         np.testing.assert_allclose(
-            game.observe(state, 1), jax.jit(game.observe)(compiled, 1), atol=1e-6
+            game.observe(state, 1), np.asarray(observe(compiled, 1)), atol=1e-6
         )
     np.testing.assert_allclose(game.returns(state), jax.jit(game.returns)(compiled), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "why"),
+    [
+        ("battle_royale", {}, "horizon: 30"),
+        ("chip_trading", {"players": 20}, "take smaller ones"),
+        ("divide_the_dollar", {"limits": False}, "limits: true"),
+        ("divide_the_dollar", {"golds": 10**9}, "1,000,000,001 actions"),
+        ("guess_the_average", {"maximum": 10**6, "ratio": "999/1000"}, "smaller maximum"),
+        ("pirate_game", {}, "4,263,421,511,273 actions"),
+        ("public_goods", {"limits": False}, "limits: true"),
+        ("sealed_bid_auction", {"limits": False}, "limits: true"),
+    ],
+)
+def test_parameters_that_arrays_cannot_hold_are_refused(
+    name: str, parameters: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(NotArrayed, match=why):
+        array_game(game_box(name).rules.model_validate(parameters))
+
+
+def test_shots_whose_luck_is_known_hit_as_it_says() -> None:
+    game = array_game(GAMES["battle_royale, 1"])
+    deals = [Hits(hits=(False, None, True)), Hits(hits=(True,)), Hits()]
+    state = game.of_deals(deals)
+    assert game.deals_of(state) == deals
+    walked(game, state, np.random.default_rng(5))
+
+
+@pytest.mark.parametrize(("count", "among"), [(3, 3), (5, 6), (17, 17)])
+def test_different_numbers_are_drawn_all_as_often(count: int, among: int) -> None:
+    luck = np.random.default_rng(7).random((20_000, luck_of(count, among)))
+    drawn = different(luck, count, among)
+    assert (np.diff(np.sort(drawn, axis=-1)) > 0).all()
+    assert drawn.min() == 0
+    assert drawn.max() == among - 1
+    many = perm(among, 2)
+    counts = np.unique(drawn[:, -2:] @ np.array([among, 1]), return_counts=True)[1]
+    assert len(counts) == many
+    wanted = len(drawn) / many
+    assert np.abs(counts - wanted).max() < 6 * np.sqrt(wanted)
+
+
+def test_those_who_accept_trade_as_often() -> None:
+    game, luck = array_game(GAMES["chip_trading, 4"]), np.random.default_rng(6)
+    count = 4_000
+    state = game.deal(luck.random((count, game.luck)))
+    for number in range(len(game.players)):
+        legal = game.legal(state)
+        actions = np.where(legal[:, 0], legal[:, 1] & (number != 2), legal.argmax(axis=1))
+        state = game.step(state, actions)
+    partner = np.where(state.partner[:, 0] > state.order[:, 0], state.partner[:, 0] - 1,
+                       state.partner[:, 0])  # fmt: skip
+    counts = np.bincount(partner, minlength=4)
+    assert counts[1] == 0
+    assert counts.sum() == count
+    assert np.abs(counts[[0, 2, 3]] - count / 3).max() < 5 * np.sqrt(count / 3)

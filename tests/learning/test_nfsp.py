@@ -7,7 +7,9 @@ import pytest
 
 from cheaptalk.arrays.games import array_game
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.sealed_bid_auction.rules import SealedBidAuction, Valuations
 from cheaptalk.learning.tabular import Tree
+from cheaptalk.rules import CheaptalkError
 
 jax = pytest.importorskip("jax")
 nfsp = pytest.importorskip("cheaptalk.learning.nfsp")
@@ -48,6 +50,9 @@ def test_the_newest_are_kept_in_a_circle_and_all_alike_in_a_reservoir() -> None:
     assert int(memory.count) == 9
     assert sorted(memory.rows.action.tolist()) == [13, 20, 21, 23]
 
+    memory = nfsp._put(training._empty(4), decisions([*range(11)]), np.arange(11) != 9)
+    assert sorted(memory.rows.action.tolist()) == [6, 7, 8, 10]
+
     size, many = 50, 1_000
     kept = np.zeros(many)
     for luck in range(40):
@@ -80,6 +85,26 @@ def test_each_decision_has_the_player_s_own_next_one_and_the_last_what_was_got()
                 assert not later[own[-1], match].any()
                 total = reward[own[-1], match, 0]
                 assert (total > 0) == (float(returns[match, player]) > 0)
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_bids_of_a_first_price_auction_are_shaded_by_the_number_of_bidders(players: int) -> None:
+    """Vickrey (1961): with values drawn evenly, each of n bids (n - 1) / n of what it values."""
+    rules = SealedBidAuction(players=players, rounds=1, high=10, step=1, distinct=False)
+    game, values = array_game(rules), np.arange(11)
+    training = nfsp.NFSP(game, nfsp.NFSPSettings(hidden=64))
+    learned = training.train(training.begin(), 256 * 1_000, every=1_000)
+    begun = game.of_deals([Valuations(valuations=((value,) * players,)) for value in values])
+    seen, legal = game.observe(begun, 0), game.legal(begun)
+    bids = np.asarray(training.probabilities(learned, seen, legal)) @ values
+    assert (np.diff(bids) > -0.2).all()
+    assert bids @ values / (values @ values) == pytest.approx((players - 1) / players, abs=0.09)
+
+
+def test_a_training_of_more_decisions_than_are_counted_is_refused() -> None:
+    training = nfsp.NFSP(SMALL, nfsp.NFSPSettings(hidden=2))
+    with pytest.raises(CheaptalkError, match="up to 1,073,741,823 matches"):
+        training.train(training.begin(), 2**31)
 
 
 def test_losses_that_are_no_numbers_end_a_training() -> None:

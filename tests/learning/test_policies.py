@@ -73,6 +73,25 @@ def test_a_policy_sits_down_at_its_game_alone(tmp_path: Path) -> None:
         seat.check()
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("battle_royale", {"horizon": 20, "hit_rates": (0.2, 0.4, 0.6)}),
+        ("chip_trading", {"colours": ("green", "red"), "chips": 2, "rounds": 2}),
+        ("el_farol_bar", {"players": 3, "rounds": 2}),
+        ("pirate_game", {"players": 4, "gold": 3}),
+        ("sealed_bid_auction", {"players": 3, "rounds": 2, "high": 40}),
+    ],
+)
+def test_a_policy_sits_at_tables_of_several_players(name: str, parameters: dict[str, Any]) -> None:
+    policy = untrained(ct.game_box(name).rules.model_validate(parameters))
+    rules = policy.game.rules
+    seated = dict.fromkeys(rules.places, policy.decide)
+    for number in range(5):
+        table = ct.play(rules, rules.deal(Chance("several", number)), f"match {number}", seated)
+        assert table.outcome is not None
+
+
 def test_policies_that_come_with_the_package_play_their_games() -> None:
     shipped = sorted(SHIPPED.glob("*.safetensors"))
     assert shipped

@@ -12,6 +12,9 @@ from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.item_bargaining.events import Briefing, Move, OfferMade
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.games.negotiation.rules import Negotiation
+from cheaptalk.games.pirate_game.rules import PirateGame
+from cheaptalk.games.pirate_game.theory import fates
+from cheaptalk.games.sealed_bid_auction.rules import SealedBidAuction
 from cheaptalk.learning import tabular
 from cheaptalk.learning.tabular import TooLarge, Tree, solve
 from cheaptalk.rules import Asked, Deal, Horizon, Table
@@ -106,3 +109,21 @@ def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tabular, "MOST", 1_000)
     with pytest.raises(TooLarge, match="smaller parameters"):
         Tree(array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2)))
+
+
+def test_pirates_come_to_what_backward_induction_says() -> None:
+    tree = Tree(array_game(PirateGame(players=3, gold=4)))
+    solved = solve(tree, 200)
+    wanted = [fate.gold for fate in fates(3, 4, "half")]
+    np.testing.assert_allclose(tree.expected(solved.policy), wanted, atol=0.01)
+    assert tree.gains(solved.policy).max() < 0.01
+
+
+def test_bidders_in_an_auction_come_to_an_equilibrium() -> None:
+    rules = SealedBidAuction(players=2, rounds=1, high=4, step=2, distinct=False)
+    tree = Tree(array_game(rules))
+    assert tree.chances.shape == (18,)
+    assert tree.decisions == 6
+    assert tree.gains(solve(tree, 200).policy).max() < 0.01
+    with pytest.raises(NotArrayed, match="too many deals"):
+        Tree(array_game(SealedBidAuction()))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from cheaptalk.arrays.games import Array, ArrayGame, namespace, one_hot
+from cheaptalk.arrays.luck import below
 from cheaptalk.games.extras import needed
 from cheaptalk.rules import Action, Asked, Deal, Game
 
@@ -120,7 +121,7 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
         xp = namespace(state.moves)
         answers = xp.asarray(np.flatnonzero(self.replies).astype(np.int32))
         count = xp.where(state.moves % 2 == 1, len(answers), self.parts + 1)
-        number = xp.minimum(xp.floor(luck * count).astype(np.int32), count - 1)
+        number = below(luck, count)
         answer = answers[xp.minimum(number, len(answers) - 1)]
         return xp.where(state.moves % 2 == 1, answer, len(self.answers) + number)
 

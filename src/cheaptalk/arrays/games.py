@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from cheaptalk.games.extras import needed
-from cheaptalk.rules import Action, Asked, CheaptalkError, Deal, Game
+from cheaptalk.rules import Action, Asked, Chance, CheaptalkError, Deal, Game
 from cheaptalk.rules.registry import Registry
 
 np = needed("numpy")
@@ -26,6 +26,8 @@ Array: TypeAlias = Any
 """An array of NumPy's or of JAX's."""
 State = TypeVar("State")
 Rules = TypeVar("Rules", bound=Game)
+MOST_ACTIONS = 100_000
+"""Actions up to which a game is played by arrays, as every decision has a mask of them."""
 
 
 class ArrayGame(ABC, Generic[Rules, State]):
@@ -38,7 +40,7 @@ class ArrayGame(ABC, Generic[Rules, State]):
     Attributes:
         players: the places of the game, in order; actions and returns count them so.
         actions: how many actions there are; an action is a number below it.
-        luck: numbers in [0, 1) that a deal takes.
+        luck: numbers in [0, 1) that a deal takes, those for what is drawn in play included.
         longest: most steps of a match.
         pieces: the pieces of an observation by name, with how many numbers each has.
     """
@@ -75,6 +77,15 @@ class ArrayGame(ABC, Generic[Rules, State]):
     @abstractmethod
     def deals_of(self, state: State) -> list[Deal]:
         """The deals with which matches in one axis began."""
+
+    def with_chances(self, state: State, chances: Sequence[Chance]) -> State:
+        """Matches that begin, with what is drawn in play coming out as at tables of the rules.
+
+        Args:
+            chances: those of the tables, one a match. Where nothing is drawn in play, they change
+                nothing.
+        """
+        return state
 
     @abstractmethod
     def turn(self, state: State) -> Array:
@@ -153,6 +164,31 @@ def namespace(array: Array) -> Any:
 def one_hot(xp: Any, number: Array, width: int) -> Array:
     """A row of zeros with a one where a number says; shape (..., ``width``)."""
     return (number[..., None] == xp.arange(width)).astype(np.float32)
+
+
+def own(array: Array, player: Array) -> Array:
+    """A player's part of an array with an entry for each player in the axis behind the matches'.
+
+    Args:
+        array: shape (..., players, rest).
+        player: by number, shape (...).
+    """
+    xp = namespace(player)
+    at = player.reshape(*player.shape, *(1,) * (array.ndim - player.ndim))
+    return xp.take_along_axis(array, at, axis=player.ndim).squeeze(axis=player.ndim)
+
+
+def expect_few(game: str, actions: int) -> None:
+    """Refuse a game with more actions than arrays can hold.
+
+    Raises:
+        NotArrayed: with how many there are.
+    """
+    if actions > MOST_ACTIONS:
+        raise NotArrayed(
+            f"{game} has {actions:,} actions with these parameters, and arrays play games with up "
+            f"to {MOST_ACTIONS:,}; take smaller ones"
+        )
 
 
 def array_game(rules: Game) -> ArrayGame[Any, Any]:

@@ -6,6 +6,7 @@ from math import exp, factorial, prod
 from typing import Any, NamedTuple
 
 from cheaptalk.arrays.games import Array, ArrayGame, NotArrayed, namespace, one_hot
+from cheaptalk.arrays.luck import below
 from cheaptalk.games.extras import needed
 from cheaptalk.games.item_bargaining.best_response import Hand
 from cheaptalk.games.item_bargaining.events import Briefing, Move, OfferMade, Pool
@@ -71,11 +72,11 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
         xp, shape, kinds = namespace(luck), luck.shape[:-1], self.kinds
         quantities = self._quantities(luck[..., : self.luck - 2 * (kinds + 1)])
         own = luck[..., -2 * (kinds + 1) :].reshape(*shape, 2, kinds + 1)
-        values = 1 + xp.floor(own[..., :kinds] * self.rules.highest_value).astype(np.int32)
+        values = 1 + below(own[..., :kinds], self.rules.highest_value)
         total = (values * quantities[..., None, :]).sum(axis=-1)
         least = self.rules.least_outside
         width = total - self.rules.below_total - least + 1
-        outside = least + xp.floor(own[..., kinds] * width).astype(np.int32)
+        outside = least + below(own[..., kinds], width)
         return self._begun(xp, quantities, values, outside)
 
     def of_deals(self, deals: Sequence[Deal]) -> Bargain:
@@ -166,10 +167,9 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
         return possible & ~self.over(state)[..., None]
 
     def drawn(self, state: Bargain, luck: Array) -> Array:
-        xp = namespace(state.moves)
         first = state.moves == 0
         count = self.ways(state) + OFFER - first
-        number = xp.minimum(xp.floor(luck * count).astype(np.int32), count - 1)
+        number = below(luck, count)
         return number + (first & (number >= ACCEPT))
 
     def offered(self, quantities: Array, action: Array) -> Array:

@@ -4,7 +4,7 @@ Two networks are learned: what actions are worth to a best response (by Q-learni
 players have played on average (by imitation). Each player of each match plays the best response
 with probability ``anticipatory``, and the average else; the average policy approaches an
 equilibrium where fictitious play does (Heinrich and Silver 2016, algorithm 1). Buffers lie on the
-device. Both seats share networks, whose observation says where one sits; what the paper leaves open
+device. All seats share networks, whose observation says where one sits; what the paper leaves open
 is a setting here, with our choice explained.
 """
 
@@ -21,6 +21,9 @@ from cheaptalk.learning.policy import Policy
 from cheaptalk.rules import CheaptalkError, Value
 
 np = needed("numpy")
+
+MOST_DECISIONS = 2**31 - 1
+"""Decisions up to which a training counts."""
 
 
 class NFSPSettings(Value):
@@ -182,8 +185,15 @@ class NFSP:
 
         Raises:
             Diverged: a loss is no number; what was learned before is what ``progress`` saw last.
+            CheaptalkError: it would take more decisions than are counted.
         """
         end = int(learned.loops) + -(-matches // self.settings.matches)
+        most = MOST_DECISIONS // self.game.longest
+        if end * self.settings.matches > most:
+            raise CheaptalkError(
+                f"a training of {self.game.rules.name} with these parameters takes up to {most:,} "
+                "matches in all"
+            )
         while int(learned.loops) < end:
             learned, means = self._run(learned, min(every, end - int(learned.loops)))
             q_loss, policy_loss, *returns = map(float, means)
@@ -365,7 +375,13 @@ def _keep(memory: Memory, rows: Decisions, counts: Array, key: Array) -> Memory:
 
 
 def _written(memory: Memory, rows: Decisions, counts: Array, place: Array) -> Memory:
-    """Rows written to their places; those that are beyond the buffer are dropped."""
+    """Rows written to their places; those that are beyond the buffer are dropped.
+
+    Of several for one place the last is written, whole.
+    """
+    size, number = memory.rows.action.shape[0], jnp.arange(place.shape[0])
+    last = jnp.full(size, -1).at[place].max(number, mode="drop")
+    place = jnp.where(last.at[place].get(mode="fill", fill_value=-1) == number, place, size)
     kept = jax.tree.map(
         lambda old, new: old.at[place].set(new.astype(old.dtype), mode="drop"), memory.rows, rows
     )

@@ -1,0 +1,32 @@
+"""Public goods as array functions; see :class:`.PublicGoods`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cheaptalk.arrays.games import Array
+from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds, Told, expect_limits
+from cheaptalk.games.public_goods.events import RoundResult
+from cheaptalk.games.public_goods.rules import PublicGoods
+
+
+class PublicGoodsArrays(SimultaneousRounds[PublicGoods]):
+    """Public goods, many matches at once."""
+
+    @staticmethod
+    def answers(rules: PublicGoods) -> Sequence[int]:
+        expect_limits(rules)
+        return range(rules.tokens + 1)
+
+    @staticmethod
+    def told_of(rules: PublicGoods) -> Mapping[str, Told]:
+        return {"contributions": Told(rules.players, rules.tokens)}
+
+    def gains(self, choices: Array, dealt: Array) -> Array:
+        pot = choices.sum(axis=-1, keepdims=True)
+        return self.rules.tokens - choices + self.rules.factor * pot / len(self.players)
+
+    def told(self, choices: Array, dealt: Array, player: Array) -> Sequence[Array]:
+        return (choices,)
+
+    def heard(self, report: RoundResult) -> Sequence[Any]:
+        return (report.contributions,)
