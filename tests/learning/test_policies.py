@@ -51,6 +51,29 @@ def test_a_policy_plays_by_its_file_as_often_as_it_says(tmp_path: Path) -> None:
     assert (np.abs(counts / 3_000 - wanted) <= 4.5 * error + 1e-9).all()
 
 
+def test_policies_under_one_name_sit_down_where_each_was_trained(tmp_path: Path) -> None:
+    files = []
+    for rounds in (1, 2):
+        rules = RULES.model_copy(update={"rounds": rounds})
+        files.append(str(tmp_path / f"{rounds}.safetensors"))
+        write_policy(untrained(rules, rounds), Path(files[-1]))
+    fixed = {"quantities": [1, 1], "highest_value": 2}
+    study: dict[str, Any] = {
+        "name": "several", "deals": 2,
+        "games": [{"game": "item_bargaining", "fixed": fixed, "grid": {"rounds": [1, 2]}}],
+        "players": {"learned": {"policies": files}, "random": "random"}, "pairing": "all",
+    }  # fmt: skip
+    planned = ct.plan(ct.Study.model_validate(study))
+    seats = {
+        (one.configuration.game.model_dump()["rounds"], seat.spec.written()["policy"])
+        for one in planned.matches for seat in one.seating if seat.label == "learned"
+    }  # fmt: skip
+    assert seats == {(1, files[0]), (2, files[1])}
+    study["games"][0]["grid"] = {"rounds": [1, 3]}
+    with pytest.raises(ct.CheaptalkError, match="rounds"):
+        ct.plan(ct.Study.model_validate(study))
+
+
 def test_a_policy_sits_down_at_its_game_alone(tmp_path: Path) -> None:
     file = tmp_path / "p.safetensors"
     write_policy(untrained(), file)

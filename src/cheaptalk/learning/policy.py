@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import Field, model_validator
 
 from cheaptalk.arrays.games import ArrayGame, array_game
 from cheaptalk.games.extras import needed
 from cheaptalk.players.protocol import Answer, Kind, Thinking
-from cheaptalk.players.seats import NO_SOURCES, SeatSpec, Sources
+from cheaptalk.players.seats import NO_SOURCES, RosterForm, SeatSpec, Sources
 from cheaptalk.rules import Action, Asked, CheaptalkError, Decide, Game, game_box, suggest
 from cheaptalk.whole_files import whole_path
 
@@ -215,6 +215,7 @@ class PolicySeat(SeatSpec):
     """
 
     instant: ClassVar[bool] = True
+    exact: ClassVar[bool] = True
 
     policy: str
     digest: str = Field(pattern="^[0-9a-f]{20}$")
@@ -247,11 +248,18 @@ class PolicySeat(SeatSpec):
     def _read(self) -> Policy:
         return _known(self.policy, self.digest)
 
+    def trained_for(self, game: Game) -> bool:
+        """Whether it plays this game, with whichever parameters."""
+        return bool(self._read().game.rules.name == game.name)
+
+    def why_not(self, game: Game) -> str | None:
+        """Why it cannot sit down at a game that it plays; None where it can."""
+        return self._read().why_not(game)
+
     def seat(self, game: Game, place: str) -> "PolicySeat | None":
-        policy = self._read()
-        if policy.game.rules.name != game.name:
+        if not self.trained_for(game):
             return None
-        reason = policy.why_not(game)
+        reason = self.why_not(game)
         if reason is not None:
             raise ValueError(f"policy: {reason}")
         return self
@@ -265,3 +273,31 @@ class PolicySeat(SeatSpec):
     def player(self, game: Game, sources: Sources = NO_SOURCES) -> Learned:
         """The policy, at a table with slower players."""
         return Learned(self._read())
+
+
+class PoliciesForm(RosterForm):
+    """Policies under one name, each at the game and parameters that it was trained for.
+
+    Attributes:
+        policies: their files, or names of those that come with the package.
+    """
+
+    exact: ClassVar[bool] = True
+
+    policies: Annotated[list[str], Field(min_length=1)]
+
+    def written(self) -> dict[str, Any]:
+        return {"policies": self.policies}
+
+    def seat(self, game: Game, place: str) -> PolicySeat | None:
+        reasons = []
+        for named in self.policies:
+            seat = PolicySeat.model_validate({"policy": named})
+            if seat.trained_for(game):
+                reason = seat.why_not(game)
+                if reason is None:
+                    return seat
+                reasons.append(f"{named}: {reason}")
+        if reasons:
+            raise ValueError(f"policies: {'; '.join(reasons)}")
+        return None

@@ -61,7 +61,14 @@ NO_SOURCES = Sources()
 
 
 class RosterForm(Value):
-    """How one kind of player is written on a roster: a player who may sit down at several games."""
+    """How one kind of player is written on a roster: a player who may sit down at several games.
+
+    Attributes:
+        exact: whether who sits down depends on a game's parameters, and not on its name and places
+            alone.
+    """
+
+    exact: ClassVar[bool] = False
 
     def check(self) -> None:
         """Refuse settings that cannot be, whatever the game.

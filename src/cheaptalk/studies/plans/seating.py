@@ -49,8 +49,9 @@ Seats: TypeAlias = dict[str, Seated]
 """One player in every place that it can take at a game."""
 Rows: TypeAlias = list[tuple[Seated, ...]]
 """Seatings, each in the order of a game's places."""
-TableSize: TypeAlias = tuple[str, tuple[str, ...]]
-"""A game and its places, of which configurations of one game may have different ones."""
+TableKind: TypeAlias = tuple[str, tuple[str, ...], str]
+"""What decides who can sit at a table: a game, its places, of which configurations of one game may
+have different ones, and its parameters where a player goes by them."""
 
 
 class Seatings(NamedTuple):
@@ -74,43 +75,44 @@ def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]])
         StudyError: a player or a listed seating can sit nowhere, nobody can play a game, two
             labels stand for one player, or there are too many seatings to list.
     """
-    sizes = {_size(game): game for game, _ in tables}
-    _known_parts(study, list(sizes.values()))
+    exact = any(entry.form.exact for entry in study.players.values())
+
+    def kind_of(game: Game) -> TableKind:
+        return game.name, tuple(game.places), game.model_dump_json() if exact else ""
+
+    kinds = {kind_of(game): game for game, _ in tables}
+    _known_parts(study, list(kinds.values()))
     able = {
-        size: {label: _seats(study, label, game) for label in study.players}
-        for size, game in sizes.items()
+        kind: {label: _seats(study, label, game) for label in study.players}
+        for kind, game in kinds.items()
     }
-    names = list(dict.fromkeys(name for name, _ in sizes))
+    names = list(dict.fromkeys(name for name, *_ in kinds))
     idle = [
         (label, name) for name in names for label in study.players
-        if not any(seats[label] for (other, _), seats in able.items() if other == name)
+        if not any(seats[label] for (other, *_), seats in able.items() if other == name)
     ]  # fmt: skip
     for label, entry in study.players.items():
         if all((label, name) in idle for name in names):  # most likely a misspelt strategy
             raise StudyError(f"players.{label}: {entry.form.why_idle(names)}")
-    made: dict[tuple[TableSize, str], Rows] = {}
+    made: dict[tuple[TableKind, str], Rows] = {}
     for game, pairing in tables:
-        key = _size(game), str(pairing)
+        key = kind_of(game), str(pairing)
         if key not in made:
             made[key] = _seatings(pairing, study.swap, game, able[key[0]])
     _listed_sit(study, [pairing for _, pairing in tables], list(made.values()), names)
     seated: set[str] = set()
-    for (size, _), rows in made.items():
+    for (kind, _), rows in made.items():
         if not rows:
-            raise StudyError(f"players: no seating of the roster can play {size[0]}")
+            raise StudyError(f"players: no seating of the roster can play {kind[0]}")
         players = dict.fromkeys(chain.from_iterable(rows))
-        _no_doubles(size[0], players)
+        _no_doubles(kind[0], players)
         for player in players:
             _still_is(player)
         seated.update(player.label for player in players)
     return Seatings(
-        [made[_size(game), str(pairing)] for game, pairing in tables], idle,
+        [made[kind_of(game), str(pairing)] for game, pairing in tables], idle,
         [label for label in study.players if label not in seated],
     )  # fmt: skip
-
-
-def _size(game: Game) -> TableSize:
-    return game.name, tuple(game.places)
 
 
 def _known_parts(study: Study, games: Sequence[Game]) -> None:
