@@ -34,10 +34,14 @@ def rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_all_algorithms_are_tried_here() -> None:
+def test_all_algorithms_are_tried_here_and_what_they_tell_is_explained() -> None:
     assert set(SMALL) == {
         name for name in algorithms.ALGORITHMS if algorithms.ALGORITHMS.origin(name) == "cheaptalk"
     }
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "learning.md").read_text()
+    for name in SMALL:
+        assert f"| `{name}` tells |" in page
+        assert all(f"| `{one}` |" in page for one in algorithms.ALGORITHMS[name].metrics)
 
 
 @pytest.mark.parametrize("algorithm", list(SMALL))
