@@ -15,7 +15,7 @@ class Log:
     that was cut short, are taken out, as it comes to the same numbers again.
 
     Args:
-        file: the log's.
+        file: the log's; a folder that is missing on the way is made.
         matches: that the training has learned from.
     """
 
@@ -33,6 +33,7 @@ class Log:
         Args:
             seconds: since the training was taken up.
         """
+        self.file.parent.mkdir(parents=True, exist_ok=True)
         row = told.written() | {"seconds": round(self.seconds + seconds, 3)}
         with self.file.open("a", encoding="utf-8") as file:
             file.write(_line(row))

@@ -112,9 +112,9 @@ def train(
         Diverged: a loss is no number; the last checkpoint and policy stay.
         CheaptalkError: there is no such device.
     """
-    training = ALGORITHMS.find(algorithm)(array_game(rules), settings)
+    kind = ALGORITHMS.find(algorithm)
     with jax.default_device(device_of(device)):
-        return _train(training, matches, out, progress)
+        return _train(kind(array_game(rules), settings), matches, out, progress)
 
 
 def _train(
