@@ -165,6 +165,6 @@ def test_what_is_unlikely_is_left_out_and_the_rest_is_in_equal_parts() -> None:
         rounding = rnad.Rounding(threshold, bins)
         for found in (
             rounding(np.array([shares])),
-            rounding(rnad.jnp.array([shares]), rnad._likeliest),
+            rounding(rnad.jnp.array([shares]), rnad.likeliest),
         ):
             np.testing.assert_allclose(found, [wanted], atol=1e-6)

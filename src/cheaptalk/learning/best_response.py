@@ -10,11 +10,12 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any, NamedTuple
 
-from cheaptalk.learning.acting import play
+from cheaptalk.learning.acting import likeliest, play
 from cheaptalk.learning.algorithms import Progress
 from cheaptalk.learning.networks import Array, Network, jax, jnp, nnx, optax
 from cheaptalk.learning.nfsp import NFSP, Learned, Memory, NFSPSettings, Weights, drawn
 from cheaptalk.learning.policy import Policy
+from cheaptalk.learning.rounding import AS_IT_IS
 
 
 class Gain(NamedTuple):
@@ -42,6 +43,7 @@ class BestResponse(NFSP):
 
     def __init__(self, policy: Policy, settings: NFSPSettings) -> None:
         super().__init__(policy.game, settings)
+        self.rounded = policy.rounding
         width = policy.weights["first.kernel"].shape[1]
         network = Network(policy.game.observed, width, policy.game.actions, 0)
         self.policy_graph, like = nnx.split(network)
@@ -82,6 +84,12 @@ class BestResponse(NFSP):
             return self._chosen(learned, seen, legal, mode, key, 0.0), None
 
         return play(self.game, deals, choose, key).returns
+
+    def _likely(self, learned: Learned, seen: Array, legal: Array) -> Array:
+        logits = super()._likely(learned, seen, legal)
+        if self.rounded == AS_IT_IS:
+            return logits
+        return jnp.log(self.rounded(jax.nn.softmax(logits), likeliest))
 
     def _worthwhile(self, counts: Array, best: Array) -> Array:
         """The response's own: only there does the policy sit opposite."""

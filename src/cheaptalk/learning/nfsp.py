@@ -211,11 +211,15 @@ class NFSP(Training[NFSPSettings, Learned]):
         """An action each: of the best response or of the average policy, by the mode."""
         greedy, wild, averaged = jax.random.split(key, 3)
         q = masked(nnx.merge(self.graph, learned.weights.q)(seen), legal)
-        logits = masked(nnx.merge(self.policy_graph, learned.weights.policy)(seen), legal)
         explores = jax.random.uniform(greedy, mode.shape) < explored
         anything = jax.random.categorical(wild, masked(jnp.zeros_like(q), legal))
         best = jnp.where(explores, anything, q.argmax(axis=-1))
+        logits = self._likely(learned, seen, legal)
         return jnp.where(mode, best, jax.random.categorical(averaged, logits))
+
+    def _likely(self, learned: Learned, seen: Array, legal: Array) -> Array:
+        """Logits by which the average policy plays."""
+        return masked(nnx.merge(self.policy_graph, learned.weights.policy)(seen), legal)
 
     def _with_next(
         self, player: Array, seen: Array, legal: Array, action: Array, here: Array, shares: Array

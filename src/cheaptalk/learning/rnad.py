@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from cheaptalk.arrays.games import ArrayGame
 from cheaptalk.games.extras import needed
-from cheaptalk.learning.acting import Played, by_lot, play, rows_of
+from cheaptalk.learning.acting import Played, by_lot, likeliest, play, rows_of
 from cheaptalk.learning.algorithms import Settings, Training
 from cheaptalk.learning.networks import Actor, Array, jax, jnp, masked, nnx, optax
 from cheaptalk.learning.rounding import AS_IT_IS, Rounding
@@ -341,7 +341,7 @@ class RNaD(Training[RNaDSettings, Learned]):
         value, eta = self._net(learned.target).worth(rows.seen), self.settings.eta
         tuned = learned.loops >= self.settings.fine_tune
         settled = jax.lax.cond(
-            tuned, lambda one: self.rounded(one, _likeliest), lambda one: one, now
+            tuned, lambda one: self.rounded(one, likeliest), lambda one: one, now
         )
         ratio = _of(settled, rows.action) / rows.acted
         here = own.any(axis=-1)
@@ -406,11 +406,6 @@ class RNaD(Training[RNaDSettings, Learned]):
         centred = _centred(logits, legal)
         free = jnp.where(force > 0, centred < self.settings.beta, centred > -self.settings.beta)
         return jnp.where(legal & free, force, 0.0)
-
-
-def _likeliest(shares: Array, count: int) -> Array:
-    """The likeliest actions, first ones first: on processors JAX sorts slowly."""
-    return jax.lax.top_k(shares, count)[1]
 
 
 def _of(shares: Array, action: Array) -> Array:

@@ -29,7 +29,7 @@ def train(
         typer.Argument(
             help="nfsp: neural fictitious self-play; rnad: regularised Nash dynamics; or a "
             "training that a paper names, with its game and settings: nfsp-bg4 to nfsp-bg6, "
-            "rnad-bg4 to rnad-bg6."
+            "rnad-bg4 to rnad-bg6; rnad-bg4-quick is ours, for minutes."
         ),
     ],
     out: Annotated[
