@@ -54,9 +54,9 @@ TRAININGS: Mapping[str, Preset] = MappingProxyType({
     "rnad-bg5": _rnad("BG5", "Table 10"),
     "rnad-bg6": _rnad("BG6", "Table 11"),
     "rnad-bg4-quick": Preset(
-        algorithm="rnad", game="BG4", matches=8_000_000, source="ours, for minutes on one core",
+        algorithm="rnad", game="BG4", matches=16_000_000, source="ours, for minutes on one core",
         settings={"rate": 1e-3, "sizes": (250,), "repeats": (1,), "averaging": 0.02, "eta": 0.02,
-                  "opposed": False},
+                  "opposed": False, "fine_tune": 50_000},
     ),
 })  # fmt: skip
 """The trainings that come with the package. The defaults of the algorithms are the appendix's for
