@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cheaptalk.learning.rounding import Rounding
 from cheaptalk.learning.tabular import Tree
 from tests.learning.test_policies import RULES, untrained
 
@@ -34,3 +35,18 @@ def test_nothing_is_gained_against_what_is_not_there_to_be_gained() -> None:
     kept = training.policy(learned).weights
     for name, array in policy.weights.items():
         np.testing.assert_array_equal(array, kept[name])
+
+
+def test_a_policy_is_looked_into_as_it_plays_rounded() -> None:
+    from cheaptalk.learning import best_response, nfsp  # noqa: PLC0415 - an extra
+
+    policy = untrained(RULES, seed=2)
+    policy.weights = {name: 0.1 * array for name, array in policy.weights.items()}
+    tree = Tree(policy.game)
+    whole = tree.expected(tree.policy(policy.probabilities))
+    policy.rounding = Rounding(0.2, 2)
+    own = tree.expected(tree.policy(policy.probabilities))
+    assert abs(own - whole).max() > 0.2
+    training = best_response.BestResponse(policy, nfsp.NFSPSettings(hidden=4))
+    found = training.gains(training.begin(), 40_000)
+    np.testing.assert_allclose([one.own for one in found], own, atol=0.05)

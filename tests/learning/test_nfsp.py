@@ -13,6 +13,7 @@ from cheaptalk.rules import CheaptalkError
 
 jax = pytest.importorskip("jax")
 nfsp = pytest.importorskip("cheaptalk.learning.nfsp")
+algorithms = pytest.importorskip("cheaptalk.learning.algorithms")
 
 SMALL = array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=1, discount=0.9))
 
@@ -109,5 +110,5 @@ def test_a_training_of_more_decisions_than_are_counted_is_refused() -> None:
 
 def test_losses_that_are_no_numbers_end_a_training() -> None:
     training = nfsp.NFSP(SMALL, nfsp.NFSPSettings(hidden=4, q_rate=1e30, matches=16))
-    with pytest.raises(nfsp.Diverged, match="lower rate"):
+    with pytest.raises(algorithms.Diverged, match="lower rate"):
         training.train(training.begin(), 16 * 200, every=50)

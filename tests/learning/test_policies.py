@@ -1,4 +1,4 @@
-"""Policies in files and at tables, and trainings that are taken up again."""
+"""Policies in files and at tables."""
 
 from pathlib import Path
 from typing import Any
@@ -142,25 +142,3 @@ def test_a_file_that_was_cut_short_is_refused(tmp_path: Path, length: int) -> No
         read_policy(file)
     with pytest.raises(PolicyError, match="cannot be read"):
         read_policy(tmp_path / "none")
-
-
-def test_a_training_goes_on_from_its_file_to_the_same_numbers(tmp_path: Path) -> None:
-    pytest.importorskip("flax")
-    from cheaptalk.learning import checkpoints, nfsp  # noqa: PLC0415 - an extra
-
-    settings = nfsp.NFSPSettings(hidden=4, matches=16, policy_buffer=300, q_buffer=200, target=3)
-    game, file = array_game(RULES), tmp_path / "c.safetensors"
-    training = nfsp.NFSP(game, settings)
-    half = training.train(training.begin(), 16 * 4)
-    checkpoints.save(training, half, file)
-    whole = training.policy(training.train(half, 16 * 4))
-    resumed = nfsp.NFSP(game, settings)
-    found = resumed.policy(resumed.train(checkpoints.load(resumed, file), 16 * 4))
-    for name, array in whole.weights.items():
-        np.testing.assert_array_equal(array, found.weights[name])
-    other = nfsp.NFSP(game, settings.model_copy(update={"batch": 64}))
-    with pytest.raises(checkpoints.CheckpointError, match="settings batch 128, not 64"):
-        checkpoints.load(other, file)
-    file.write_bytes(file.read_bytes()[:500])
-    with pytest.raises(checkpoints.CheckpointError, match="cut short"):
-        checkpoints.load(training, file)

@@ -1,11 +1,16 @@
+from .algorithms import ALGORITHMS, Diverged, Progress, Settings, Training
 from .best_response import BestResponse, Gain, respond
-from .nfsp import NFSP, Diverged, Learned, NFSPSettings, Progress
+from .nfsp import NFSP, Learned, NFSPSettings
 from .policy import Policy, PolicyError, read_policy, write_policy
+from .presets import TRAININGS, Preset, chosen
+from .rnad import RNaD, RNaDSettings
+from .rounding import Rounding
 from .tabular import Solution, TooLarge, Tree, solve
 from .training import Pace, game_of, settings_of, train
 
 __all__ = [
-    "NFSP", "BestResponse", "Diverged", "Gain", "Learned", "NFSPSettings", "Pace", "Policy",
-    "PolicyError", "Progress", "Solution", "TooLarge", "Tree", "game_of", "read_policy", "respond",
-    "settings_of", "solve", "train", "write_policy",
+    "ALGORITHMS", "NFSP", "TRAININGS", "BestResponse", "Diverged", "Gain", "Learned",
+    "NFSPSettings", "Pace", "Policy", "PolicyError", "Preset", "Progress", "RNaD", "RNaDSettings",
+    "Rounding", "Settings", "Solution", "TooLarge", "Training", "Tree", "chosen", "game_of",
+    "read_policy", "respond", "settings_of", "solve", "train", "write_policy",
 ]  # fmt: skip

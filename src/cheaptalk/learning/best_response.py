@@ -10,9 +10,12 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any, NamedTuple
 
+from cheaptalk.learning.acting import likeliest, play
+from cheaptalk.learning.algorithms import Progress
 from cheaptalk.learning.networks import Array, Network, jax, jnp, nnx, optax
-from cheaptalk.learning.nfsp import NFSP, Learned, Memory, NFSPSettings, Progress, Weights, drawn
+from cheaptalk.learning.nfsp import NFSP, Learned, Memory, NFSPSettings, Weights, drawn
 from cheaptalk.learning.policy import Policy
+from cheaptalk.learning.rounding import AS_IT_IS
 
 
 class Gain(NamedTuple):
@@ -40,6 +43,7 @@ class BestResponse(NFSP):
 
     def __init__(self, policy: Policy, settings: NFSPSettings) -> None:
         super().__init__(policy.game, settings)
+        self.rounded = policy.rounding
         width = policy.weights["first.kernel"].shape[1]
         network = Network(policy.game.observed, width, policy.game.actions, 0)
         self.policy_graph, like = nnx.split(network)
@@ -74,14 +78,18 @@ class BestResponse(NFSP):
 
     def _play_out(self, learned: Learned, deals: Array, responds: Array, key: Array) -> Array:
         """What players get who never explore."""
-        state = self.game.deal(deals)
-        for step in jax.random.split(key, self.game.longest):
-            player, legal = self.game.turn(state), self.game.legal(state)
-            seen = self.game.observe(state, player)
+
+        def choose(player: Array, seen: Array, legal: Array, key: Array) -> tuple[Array, None]:
             mode = jnp.take_along_axis(responds, player[:, None], axis=1)[:, 0]
-            action = self._chosen(learned, seen, legal, mode, step, 0.0)
-            state = self.game.step(state, action)
-        return self.game.returns(state)
+            return self._chosen(learned, seen, legal, mode, key, 0.0), None
+
+        return play(self.game, deals, choose, key).returns
+
+    def _likely(self, learned: Learned, seen: Array, legal: Array) -> Array:
+        logits = super()._likely(learned, seen, legal)
+        if self.rounded == AS_IT_IS:
+            return logits
+        return jnp.log(self.rounded(jax.nn.softmax(logits), likeliest))
 
     def _worthwhile(self, counts: Array, best: Array) -> Array:
         """The response's own: only there does the policy sit opposite."""

@@ -10,23 +10,22 @@ is a setting here, with our choice explained.
 
 from collections.abc import Callable
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pydantic import Field
 
 from cheaptalk.arrays.games import ArrayGame
-from cheaptalk.games.extras import needed
+from cheaptalk.learning.acting import play, rows_of
+from cheaptalk.learning.algorithms import Progress, Settings, Training
 from cheaptalk.learning.networks import Array, Network, jax, jnp, masked, nnx, optax
-from cheaptalk.learning.policy import Policy
-from cheaptalk.rules import CheaptalkError, Value
-
-np = needed("numpy")
+from cheaptalk.rules import CheaptalkError
 
 MOST_DECISIONS = 2**31 - 1
 """Decisions up to which a training counts."""
 
 
-class NFSPSettings(Value):
+class NFSPSettings(Settings):
     """Settings of a training. Those of the appendix are marked with its letter, G."""
 
     anticipatory: float = Field(0.1, ge=0, le=1)
@@ -53,7 +52,6 @@ class NFSPSettings(Value):
     about as many new decisions as its batch has."""
     target: int = Field(100, ge=1)
     """Loops after which the values that are aimed at are renewed. G leaves it open."""
-    seed: int = 0
 
 
 class Decisions(NamedTuple):
@@ -118,26 +116,7 @@ class Learned(NamedTuple):
     loops: Array
 
 
-class Progress(NamedTuple):
-    """How a training goes, as means over the loops since the last one.
-
-    Attributes:
-        matches: played so far.
-        q_loss, policy_loss: mean squared error of values, and cross-entropy of the average policy.
-        returns: what the players got.
-    """
-
-    matches: int
-    q_loss: float
-    policy_loss: float
-    returns: tuple[float, ...]
-
-
-class Diverged(CheaptalkError):
-    """A loss is no number any more."""
-
-
-class NFSP:
+class NFSP(Training[NFSPSettings, Learned]):
     """A training of a game.
 
     Args:
@@ -145,14 +124,19 @@ class NFSP:
         settings: see :class:`NFSPSettings`.
     """
 
+    name = "nfsp"
+    options = NFSPSettings
+    metrics = MappingProxyType({
+        "q_loss": "mean squared error of what actions are said to be worth, of shares of the scale",
+        "policy_loss": "cross-entropy of the average policy to what best responses did, in nats",
+    })  # fmt: skip
+
     def __init__(self, game: ArrayGame[Any, Any], settings: NFSPSettings) -> None:
-        self.game = game
-        self.settings = settings
+        super().__init__(game, settings)
         network = Network(game.observed, settings.hidden, game.actions, 0)
         self.graph = self.policy_graph = nnx.split(network)[0]
         self.policy_steps = optax.adam(settings.policy_rate)
         self.q_steps = optax.adam(settings.q_rate)
-        self._run = jax.jit(self._loops, static_argnums=1)
 
     def begin(self) -> Learned:
         """A training that has just begun."""
@@ -178,46 +162,16 @@ class NFSP:
         self, learned: Learned, matches: int, *, every: int = 100,
         progress: Callable[[Learned, Progress], None] | None = None,
     ) -> Learned:  # fmt: skip
-        """Train for at least so many matches more.
-
-        Args:
-            every: loops after which ``progress`` is called.
-
-        Raises:
-            Diverged: a loss is no number; what was learned before is what ``progress`` saw last.
-            CheaptalkError: it would take more decisions than are counted.
-        """
-        end = int(learned.loops) + -(-matches // self.settings.matches)
         most = MOST_DECISIONS // self.game.longest
-        if end * self.settings.matches > most:
+        if self.played(learned) + matches > most:
             raise CheaptalkError(
                 f"a training of {self.game.rules.name} with these parameters takes up to {most:,} "
                 "matches in all"
             )
-        while int(learned.loops) < end:
-            learned, means = self._run(learned, min(every, end - int(learned.loops)))
-            q_loss, policy_loss, *returns = map(float, means)
-            if not all(map(jnp.isfinite, (q_loss, policy_loss))):
-                raise Diverged(
-                    f"the losses are {q_loss} and {policy_loss} after "
-                    f"{int(learned.loops) * self.settings.matches:,} matches; take a lower rate"
-                )
-            if progress:
-                done = int(learned.loops) * self.settings.matches
-                progress(learned, Progress(done, q_loss, policy_loss, tuple(returns)))
-        return learned
+        return super().train(learned, matches, every=every, progress=progress)
 
-    def policy(self, learned: Learned, **about: Any) -> Policy:
-        """The average policy, to be written to a file and to sit at tables.
-
-        Args:
-            about: what is to be known of its making besides.
-        """
-        found = nnx.to_flat_state(learned.weights.policy)
-        weights = {".".join(map(str, path)): np.asarray(one) for path, one in found}
-        matches = int(learned.loops) * self.settings.matches
-        told = {"algorithm": "nfsp", "matches": matches, "settings": self.settings.model_dump()}
-        return Policy(self.game, weights, told | about)
+    def weights(self, learned: Learned) -> Any:
+        return learned.weights.policy
 
     def probabilities(self, learned: Learned, seen: Any, legal: Any) -> Any:
         """What the average policy does; shape (..., actions)."""
@@ -225,13 +179,6 @@ class NFSP:
         return jax.nn.softmax(masked(logits, jnp.asarray(legal)), axis=-1)
 
     # One loop
-
-    def _loops(self, learned: Learned, count: int) -> tuple[Learned, Array]:
-        def loop(learned: Learned, _: None) -> tuple[Learned, Array]:
-            return self._loop(learned)
-
-        learned, told = jax.lax.scan(loop, learned, None, length=count)
-        return learned, told.mean(axis=0)
 
     def _loop(self, learned: Learned) -> tuple[Learned, Array]:
         """Play matches, remember them, and learn."""
@@ -250,25 +197,17 @@ class NFSP:
 
     def _play(self, learned: Learned, key: Array) -> tuple[Decisions, Array, Array, Array]:
         """Play matches; all decisions, which of them there were, which were best responses'."""
-        game, many = self.game, self.settings.matches
         dealt, modes, steps = jax.random.split(key, 3)
-        state = game.deal(jax.random.uniform(dealt, (many, game.luck)))
+        luck = jax.random.uniform(dealt, (self.settings.matches, self.game.luck))
         responds = self._modes(modes)
 
-        def step(state: Any, key: Array) -> tuple[Any, Any]:
-            player, legal = game.turn(state), game.legal(state)
-            seen, here = game.observe(state, player), ~game.over(state)
+        def choose(player: Array, seen: Array, legal: Array, key: Array) -> tuple[Array, Array]:
             mode = jnp.take_along_axis(responds, player[:, None], axis=1)[:, 0]
-            action = self._act(learned, seen, legal, mode, key)
-            return game.step(state, action), (player, seen, legal, action, here, mode)
+            return self._act(learned, seen, legal, mode, key), mode
 
-        state, taken = jax.lax.scan(step, state, jax.random.split(steps, game.longest))
-        player, seen, legal, action, here, mode = taken
-        returns = game.returns(state)
-        shares = returns / game.scale(state)
-        rows = self._with_next(player, seen, legal, action, here, shares)
-        flat = jax.tree.map(lambda one: one.reshape(-1, *one.shape[2:]), (rows, here, mode))
-        return (*flat, returns)
+        played = play(self.game, luck, choose, steps)
+        rows = self._with_next(*played[:5], played.shares)
+        return (*rows_of((rows, played.here, played.more)), played.returns)
 
     def _worthwhile(self, counts: Array, best: Array) -> Array:
         """Which decisions values are learned from: here all, whoever took them."""
@@ -289,11 +228,15 @@ class NFSP:
         """An action each: of the best response or of the average policy, by the mode."""
         greedy, wild, averaged = jax.random.split(key, 3)
         q = masked(nnx.merge(self.graph, learned.weights.q)(seen), legal)
-        logits = masked(nnx.merge(self.policy_graph, learned.weights.policy)(seen), legal)
         explores = jax.random.uniform(greedy, mode.shape) < explored
         anything = jax.random.categorical(wild, masked(jnp.zeros_like(q), legal))
         best = jnp.where(explores, anything, q.argmax(axis=-1))
+        logits = self._likely(learned, seen, legal)
         return jnp.where(mode, best, jax.random.categorical(averaged, logits))
+
+    def _likely(self, learned: Learned, seen: Array, legal: Array) -> Array:
+        """Logits by which the average policy plays."""
+        return masked(nnx.merge(self.policy_graph, learned.weights.policy)(seen), legal)
 
     def _with_next(
         self, player: Array, seen: Array, legal: Array, action: Array, here: Array, shares: Array

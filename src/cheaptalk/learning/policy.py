@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from cheaptalk.arrays.games import ArrayGame, array_game
 from cheaptalk.games.extras import needed
+from cheaptalk.learning.rounding import AS_IT_IS, Rounding
 from cheaptalk.players.protocol import Answer, Kind, Thinking
 from cheaptalk.players.seats import NO_SOURCES, RosterForm, SeatSpec, Sources
 from cheaptalk.rules import Action, Asked, CheaptalkError, Decide, Game, game_box, suggest
@@ -45,14 +46,17 @@ class Policy:
         game: the array game that it plays.
         weights: of its network.
         about: what is known of its making, such as the algorithm, matches, seed and hardware.
+        rounding: how its probabilities are rounded before it plays.
     """
 
     def __init__(
-        self, game: ArrayGame[Any, Any], weights: Weights, about: Mapping[str, Any]
-    ) -> None:
+        self, game: ArrayGame[Any, Any], weights: Weights, about: Mapping[str, Any],
+        rounding: Rounding = AS_IT_IS,
+    ) -> None:  # fmt: skip
         self.game = game
         self.weights = weights
         self.about = about
+        self.rounding = rounding
 
     def probabilities(self, seen: Any, legal: Any) -> Any:
         """What it does; shape (..., actions).
@@ -66,7 +70,7 @@ class Policy:
         logits = head(inner + np.maximum(second(inner), 0))
         logits = np.where(legal, logits, -np.inf)
         shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
-        return shares / shares.sum(axis=-1, keepdims=True)
+        return self.rounding(shares / shares.sum(axis=-1, keepdims=True))
 
     def _layer(self, name: str) -> Any:
         kernel, bias = self.weights[f"{name}.kernel"], self.weights[f"{name}.bias"]
@@ -100,6 +104,7 @@ def write_policy(policy: Policy, file: Path) -> None:
     told = {
         "format": FORMAT, "game": rules.name, "version": rules.version,
         "parameters": rules.model_dump(mode="json"), "about": dict(policy.about),
+        "rounding": policy.rounding._asdict(),
     }  # fmt: skip
     head: dict[str, Any] = {"__metadata__": {"cheaptalk": json.dumps(told)}}
     parts, at = [], 0
@@ -139,6 +144,7 @@ def read_policy(file: Path | str) -> Policy:
         if told["format"] > FORMAT:
             raise PolicyError(f"{file} is of a newer cheaptalk; upgrade to play it")
         rules = game_box(told["game"]).rules.model_validate(told["parameters"])
+        rounding = Rounding(**told.get("rounding", {}))
     except (KeyError, ValueError, TypeError, UnicodeDecodeError):
         raise PolicyError(f"{file} is no policy, or was cut short") from None
     if told["version"] != rules.version:
@@ -151,7 +157,7 @@ def read_policy(file: Path | str) -> Policy:
     shapes = weights["first.kernel"].shape[0], weights["head.kernel"].shape[-1]
     if shapes != wanted:
         raise PolicyError(f"{file} does not fit its game: it was trained for other observations")
-    return Policy(game, weights, told["about"])
+    return Policy(game, weights, told["about"], rounding)
 
 
 def _array(data: bytes, told: Mapping[str, Any]) -> Any:

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import ValidationError
 
 from cheaptalk.arrays.games import array_game
+from cheaptalk.learning.algorithms import ALGORITHMS, Progress, Settings, Training
 from cheaptalk.learning.checkpoints import load, save
-from cheaptalk.learning.nfsp import NFSP, Learned, NFSPSettings, Progress
+from cheaptalk.learning.logs import Log
+from cheaptalk.learning.networks import Device, device_of, jax
 from cheaptalk.learning.policy import write_policy
 from cheaptalk.rules import CheaptalkError, Game, Value, game_box, games, suggest
 from cheaptalk.rules.errors import first_problem
@@ -57,16 +59,17 @@ def game_of(name: str, parameters: Mapping[str, Any]) -> Game:
     return _legal(box.rules, {**found, **parameters})
 
 
-def settings_of(written: Mapping[str, Any]) -> NFSPSettings:
-    """Settings as they are written.
+def settings_of(algorithm: str, written: Mapping[str, Any]) -> Settings:
+    """Settings of an algorithm as they are written.
 
-    >>> settings_of({"hidden": "64"}).hidden
+    >>> settings_of("nfsp", {"hidden": "64"}).hidden
     64
 
     Raises:
-        CheaptalkError: one is not legal; the message says what would be.
+        UnknownName: there is no such algorithm.
+        CheaptalkError: a setting is not legal; the message says what would be.
     """
-    return _legal(NFSPSettings, written)
+    return _legal(ALGORITHMS.find(algorithm).options, written)
 
 
 def _legal(kind: type[V], written: Mapping[str, Any]) -> V:
@@ -77,39 +80,58 @@ def _legal(kind: type[V], written: Mapping[str, Any]) -> V:
 
 
 def train(
+    algorithm: str,
     rules: Game,
-    settings: NFSPSettings,
+    settings: Settings,
     matches: int,
     out: Path,
     *,
+    device: Device = "auto",
     progress: Callable[[Pace], None] | None = None,
 ) -> Progress | None:
     """Train the policy of a file until it has learned from so many matches.
 
     A checkpoint lies beside it as ``FILE.training``: a training that was stopped, or killed, is
     taken up from there, and comes to the same numbers. The policy is written whenever that is.
+    What was told on the way is in ``FILE.log.jsonl``.
 
     Args:
+        algorithm: its name among :data:`.ALGORITHMS`.
+        settings: of the algorithm, as :func:`settings_of` makes them.
         out: the policy's file.
+        device: to learn on.
         progress: called every few seconds.
 
     Returns:
         what was told last; None where the file had learned from as many before.
 
     Raises:
+        UnknownName: there is no such algorithm.
         NotArrayed: no array game plays the game.
         CheckpointError: the checkpoint is of another training.
         Diverged: a loss is no number; the last checkpoint and policy stay.
+        CheaptalkError: there is no such device.
     """
-    training, kept = NFSP(array_game(rules), settings), out.with_name(f"{out.name}.training")
+    kind = ALGORITHMS.find(algorithm)
+    with jax.default_device(device_of(device)):
+        return _train(kind(array_game(rules), settings), matches, out, progress)
+
+
+def _train(
+    training: Training[Any, Any], matches: int, out: Path,
+    progress: Callable[[Pace], None] | None,
+) -> Progress | None:  # fmt: skip
+    kept = out.with_name(f"{out.name}.training")
     learned = load(training, kept) if kept.exists() else training.begin()
-    before = int(learned.loops) * settings.matches
+    before = training.played(learned)
+    log = Log(out.with_name(f"{out.name}.log.jsonl"), before)
     began = saved = time.monotonic()
     last: Progress | None = None
 
-    def look(learned: Learned, told: Progress) -> None:
+    def look(learned: Any, told: Progress) -> None:
         nonlocal saved, last
         last, now = told, time.monotonic()
+        log.add(told, now - began)
         if progress:
             rate = (told.matches - before) / (now - began)
             progress(Pace(told, matches, now - began, rate))
@@ -123,6 +145,6 @@ def train(
     return last
 
 
-def _keep(training: NFSP, learned: Learned, out: Path, kept: Path) -> None:
+def _keep(training: Training[Any, Any], learned: Any, out: Path, kept: Path) -> None:
     save(training, learned, kept)
     write_policy(training.policy(learned), out)

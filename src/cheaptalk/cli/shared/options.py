@@ -196,9 +196,13 @@ def pair(
     return left, right
 
 
-def parameters(written: Sequence[str]) -> dict[str, Any]:
-    """A game's parameters as written behind ``--set``, each NAME=VALUE with the value in YAML."""
-    sides = [pair(one, "NAME=VALUE", "--set", empty=True) for one in written]
+def parameters(written: Sequence[str], option: str = "--set") -> dict[str, Any]:
+    """A game's parameters as written behind ``--set``, each NAME=VALUE with the value in YAML.
+
+    Args:
+        option: the option, if it is another.
+    """
+    sides = [pair(one, "NAME=VALUE", option, empty=True) for one in written]
     return {name: _yaml(value) for name, value in sides}
 
 

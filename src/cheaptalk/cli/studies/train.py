@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,52 +10,75 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.extras import needing
-from cheaptalk.cli.shared.options import JsonOption, ParametersOption, pair, parameters
+from cheaptalk.cli.shared.options import JsonOption, ParametersOption, parameters
 from cheaptalk.cli.shared.printing import print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
 
 
+class Device(StrEnum):
+    """A kind of device to learn on."""
+
+    auto = "auto"
+    cpu = "cpu"
+    gpu = "gpu"
+
+
 def train(
-    algorithm: Annotated[str, typer.Argument(help="nfsp: neural fictitious self-play.")],
-    game: Annotated[
-        str, typer.Option(help="A game, or a configuration that a paper names, such as BG4.")
+    algorithm: Annotated[
+        str,
+        typer.Argument(
+            help="nfsp: neural fictitious self-play; rnad: regularised Nash dynamics; or a "
+            "training that a paper names, with its game and settings: nfsp-bg4 to nfsp-bg6, "
+            "rnad-bg4 to rnad-bg6; rnad-bg4-quick is ours, for minutes."
+        ),
     ],
     out: Annotated[
         Path,
         typer.Option(
             help="The policy's file. FILE.training lies beside it, from which a training that "
-            "was stopped goes on.",
+            "was stopped goes on, and FILE.log.jsonl, which says how it went.",
             dir_okay=False,
         ),
     ],
-    matches: Annotated[int, typer.Option(min=1, help="Matches to learn from in all.")] = 1_000_000,
+    game: Annotated[
+        str | None, typer.Option(help="A game, or a configuration that a paper names, such as BG4.")
+    ] = None,
+    matches: Annotated[
+        int | None, typer.Option(min=1, help="Matches to learn from in all; a million by default.")
+    ] = None,
     set_: ParametersOption = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--with", help="A setting of the algorithm.", metavar="NAME=VALUE"),
     ] = None,
+    device: Annotated[
+        Device, typer.Option(help="What to learn on; the fastest that JAX finds by default.")
+    ] = Device.auto,
     json: JsonOption = False,
 ) -> None:
     """Train a policy that sits down at tables as {policy: FILE}."""
-    if algorithm != "nfsp":
-        raise typer.BadParameter(f"there is no {algorithm}; there is nfsp", param_hint="ALGORITHM")
-    chosen = dict(pair(one, "NAME=VALUE", "--with") for one in settings or ())
+    own = parameters(settings or (), "--with")
     with needing("learn"):
-        rules = ct.learning.game_of(game, parameters(set_ or ()))
-        wanted = ct.learning.settings_of(chosen)
-        with StatusLine().shown(f"{game}: compiling") as show:
+        chosen = ct.learning.chosen(algorithm, game, matches, own)
+        rules = ct.learning.game_of(chosen.game, parameters(set_ or ()))
+        wanted = ct.learning.settings_of(chosen.algorithm, chosen.settings)
+        with StatusLine().shown(f"{chosen.game}: compiling") as show:
 
             def told(pace: ct.learning.Pace) -> None:
                 now = pace.told
+                metrics = ", ".join(f"{name} {one:.4g}" for name, one in now.metrics.items())
                 show(
-                    f"{game}: {now.matches:,} of {pace.wanted:,} matches, {pace.rate:,.0f} a "
-                    f"second; losses {now.q_loss:.4f} of values, {now.policy_loss:.3f} of policy"
+                    f"{chosen.game}: {now.matches:,} of {pace.wanted:,} matches, "
+                    f"{pace.rate:,.0f} a second; {metrics}"
                 )
 
-            last = ct.learning.train(rules, wanted, matches, out, progress=told)
+            last = ct.learning.train(
+                chosen.algorithm, rules, wanted, chosen.matches, out, device=device.value,
+                progress=told,
+            )  # fmt: skip
     if json:
-        print_json({"policy": str(out), "told": last and last._asdict()})
+        print_json({"policy": str(out), "told": last and last.written()})
     elif last is None:
         say(f"{out} has learned from as many matches before.")
     else:
-        say(f"{game}: learned from {last.matches:,} matches; the policy is {out}")
+        say(f"{chosen.game}: learned from {last.matches:,} matches; the policy is {out}")

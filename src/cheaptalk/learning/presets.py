@@ -1,0 +1,91 @@
+"""Trainings by name: an algorithm, a game, how many matches, and settings."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import Field
+
+from cheaptalk.rules import CheaptalkError, Value
+
+MATCHES = 1_000_000
+"""To learn from where nobody says how many."""
+PAPER_MATCHES = 100_000_000
+PAPER_STEPS = 1_000_000
+
+
+class Preset(Value):
+    """A training.
+
+    Attributes:
+        algorithm: by name.
+        game: or the name of a configuration of one.
+        matches: to learn from in all.
+        settings: those that differ from the algorithm's defaults.
+        source: where they are from, and how good what they make is.
+    """
+
+    algorithm: str
+    game: str
+    matches: int = Field(ge=1)
+    settings: Mapping[str, Any] = {}
+    source: str = ""
+
+
+def _nfsp(game: str, table: str, **settings: Any) -> Preset:
+    source = f"appendix G, {table}, of the paper on the bargaining meta-game"
+    return Preset(
+        algorithm="nfsp", game=game, matches=PAPER_MATCHES, settings=settings, source=source
+    )
+
+
+def _rnad(game: str, table: str) -> Preset:
+    source = f"appendix H, {table}, of the paper on the bargaining meta-game"
+    return Preset(algorithm="rnad", game=game, matches=256 * PAPER_STEPS, source=source)
+
+
+TRAININGS: Mapping[str, Preset] = MappingProxyType({
+    "nfsp-bg4": _nfsp("BG4", "Table 6"),
+    "nfsp-bg5": _nfsp("BG5", "Table 7", policy_buffer=1_000_000, q_buffer=500_000, updates=6,
+                      policy_rate=1e-5),
+    "nfsp-bg6": _nfsp("BG6", "Table 8", policy_buffer=2_000_000, q_buffer=1_000_000, updates=10,
+                      policy_rate=1e-5),
+    "rnad-bg4": _rnad("BG4", "Table 9"),
+    "rnad-bg5": _rnad("BG5", "Table 10"),
+    "rnad-bg6": _rnad("BG6", "Table 11"),
+    "rnad-bg4-quick": Preset(
+        algorithm="rnad", game="BG4", matches=16_000_000, source="ours, for minutes on one core",
+        settings={"rate": 1e-3, "sizes": (250,), "repeats": (1,), "averaging": 0.02, "eta": 0.02,
+                  "opposed": False, "fine_tune": 50_000},
+    ),
+})  # fmt: skip
+"""The trainings that come with the package. The defaults of the algorithms are the appendix's for
+BG4."""
+
+
+def chosen(
+    named: str, game: str | None, matches: int | None, settings: Mapping[str, Any]
+) -> Preset:
+    """The training that is meant, of an algorithm or one of :data:`TRAININGS`, with changes.
+
+    >>> chosen("rnad-bg5", None, 1_000, {"rate": 0.001}).game
+    'BG5'
+
+    Args:
+        named: the algorithm, or the training.
+        game, matches: what is wanted in place of the training's own; None for these.
+        settings: those that differ.
+
+    Raises:
+        CheaptalkError: an algorithm is named without a game.
+    """
+    found = TRAININGS.get(named)
+    if found is None:
+        if game is None:
+            trainings = ", ".join(TRAININGS)
+            raise CheaptalkError(
+                f"name a game with --game, or a training that has one: {trainings}"
+            )
+        return Preset(algorithm=named, game=game, matches=matches or MATCHES, settings=settings)
+    changes = {"game": game or found.game, "matches": matches or found.matches}
+    return found.model_copy(update={**changes, "settings": {**found.settings, **settings}})

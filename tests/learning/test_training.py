@@ -1,0 +1,138 @@
+"""Trainings in files: taken up where they were left, stopped where numbers are none, refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.arrays.games import array_game
+from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from tests.conftest import Command
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+training = pytest.importorskip("cheaptalk.learning.training")
+checkpoints = pytest.importorskip("cheaptalk.learning.checkpoints")
+algorithms = pytest.importorskip("cheaptalk.learning.algorithms")
+
+RULES = ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2)
+SMALL: dict[str, dict[str, Any]] = {
+    "nfsp": {"hidden": 4, "matches": 16, "policy_buffer": 300, "q_buffer": 200, "target": 3},
+    "rnad": {"hidden": 4, "matches": 16, "sizes": [3], "repeats": [1], "fine_tune": 150},
+}
+
+
+def settings(algorithm: str, **more: Any) -> Any:
+    return training.settings_of(algorithm, SMALL[algorithm] | more)
+
+
+def rows(file: Path) -> list[dict[str, Any]]:
+    text = file.with_name(f"{file.name}.log.jsonl").read_text()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_all_algorithms_are_tried_here_and_what_they_tell_is_explained() -> None:
+    assert set(SMALL) == {
+        name for name in algorithms.ALGORITHMS if algorithms.ALGORITHMS.origin(name) == "cheaptalk"
+    }
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "learning.md").read_text()
+    for name in SMALL:
+        assert f"| `{name}` tells |" in page
+        assert all(f"| `{one}` |" in page for one in algorithms.ALGORITHMS[name].metrics)
+
+
+@pytest.mark.parametrize("algorithm", list(SMALL))
+def test_a_training_that_was_killed_comes_to_the_same_numbers(
+    algorithm: str, tmp_path: Path
+) -> None:
+    """It goes on from the last checkpoint, and its log has no line twice."""
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    training.train(algorithm, RULES, settings(algorithm), 16 * 350, whole)
+    training.train(algorithm, RULES, settings(algorithm), 16 * 100, part)
+    log = part.with_name("part.log.jsonl")
+    log.write_text(log.read_text() + '{"matches": 3200, "seconds": 9}\n{"matches": 48')
+    training.train(algorithm, RULES, settings(algorithm), 16 * 350, part)
+    policies = [ct.learning.read_policy(file) for file in (whole, part)]
+    for name, array in policies[0].weights.items():
+        np.testing.assert_array_equal(array, policies[1].weights[name])
+    assert policies[0].rounding == policies[1].rounding
+    told, again = rows(whole), rows(part)
+    assert [row["matches"] for row in told] == [1600, 3200, 4800, 5600]
+    assert [{**row, "seconds": 0} for row in told] == [{**row, "seconds": 0} for row in again]
+    assert [row["seconds"] for row in again] == sorted(row["seconds"] for row in again)
+    assert set(algorithms.ALGORITHMS[algorithm].metrics) < set(told[0])
+    assert training.train(algorithm, RULES, settings(algorithm), 16 * 350, part) is None
+
+
+@pytest.mark.parametrize("algorithm", list(SMALL))
+def test_numbers_that_are_none_end_a_training_and_what_was_good_stays(
+    algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind, file = algorithms.ALGORITHMS[algorithm], tmp_path / "p"
+    loop = kind._loop
+
+    def broken(self: Any, learned: Any) -> Any:
+        """The weights are no numbers after the last of 200 loops, in no loss as yet."""
+        learned, told = loop(self, learned)
+        factor = jnp.where(learned.loops == 200, jnp.nan, 1.0)
+        return jax.tree.map(
+            lambda one: one * factor if jnp.issubdtype(one.dtype, jnp.floating) else one, learned
+        ), told
+
+    monkeypatch.setattr(kind, "_loop", broken)
+    monkeypatch.setattr(training, "SECONDS", 0.0)
+    with pytest.raises(algorithms.Diverged, match=r"after 3,200 matches .* take a lower rate"):
+        training.train(algorithm, RULES, settings(algorithm), 16 * 350, file)
+    assert ct.learning.read_policy(file).about["matches"] == 1600
+    monkeypatch.undo()
+    assert training.train(algorithm, RULES, settings(algorithm), 16 * 250, file).matches == 4000
+
+
+def test_a_checkpoint_of_another_training_is_refused_and_one_cut_short(tmp_path: Path) -> None:
+    file, game = tmp_path / "c", array_game(RULES)
+    nfsp, rnad = (algorithms.ALGORITHMS[name](game, settings(name)) for name in ("nfsp", "rnad"))
+    checkpoints.save(nfsp, nfsp.begin(), file)
+    with pytest.raises(checkpoints.CheckpointError, match="algorithm name nfsp, not rnad"):
+        checkpoints.load(rnad, file)
+    other = algorithms.ALGORITHMS["nfsp"](game, settings("nfsp", batch=64))
+    with pytest.raises(checkpoints.CheckpointError, match="settings batch 128, not 64"):
+        checkpoints.load(other, file)
+    file.write_bytes(file.read_bytes()[:500])
+    with pytest.raises(checkpoints.CheckpointError, match="cut short"):
+        checkpoints.load(nfsp, file)
+
+
+def test_presets_are_trainings_that_there_could_be() -> None:
+    for preset in ct.learning.TRAININGS.values():
+        training.settings_of(preset.algorithm, preset.settings)
+        assert array_game(training.game_of(preset.game, {})).rules.rounds in (3, 5)
+    changed = ct.learning.chosen("nfsp-bg6", None, 5_000, {"hidden": 8})
+    assert (changed.game, changed.matches) == ("BG6", 5_000)
+    assert training.settings_of(changed.algorithm, changed.settings).updates == 10
+
+
+def test_the_command_trains_by_name_and_says_what_is_not_there(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    out = tmp_path / "p"
+    small = ["--set", "quantities=[1, 1]", "--set", "highest_value=2", "--with", "hidden=4"]
+    words = ["train", "rnad-bg4", "--out", str(out), "--matches", "512", "--device", "cpu", *small]
+    done = cheaptalk(*words, "--with", "sizes=[5, 10]", "--with", "repeats=[1, 1]", "--json")
+    assert done.status == 0, done.err
+    told = json.loads(done.out)["told"]
+    assert told["matches"] == 512
+    policy = ct.learning.read_policy(out)
+    assert policy.game.rules.discount == 0.9
+    assert policy.about["settings"]["sizes"] == [5, 10]
+    for wrong, said in (
+        (["rnad", "--out", str(out)], "name a game with --game"),
+        (["sarsa", "--game", "BG4", "--out", str(out)], "unknown learning algorithm"),
+        (["rnad-bg4", "--out", str(out), "--device", "gpu"], "JAX finds no gpu here"),
+        (["rnad-bg4", "--out", str(out), "--with", "sizes=[5]"], "as many"),
+    ):
+        done = cheaptalk("train", *wrong)
+        assert done.status != 0
+        assert said in done.err
