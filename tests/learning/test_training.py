@@ -120,8 +120,12 @@ def test_the_command_trains_by_name_and_says_what_is_not_there(
     out = tmp_path / "p"
     small = ["--set", "quantities=[1, 1]", "--set", "highest_value=2", "--with", "hidden=4"]
     words = ["train", "rnad-bg4", "--out", str(out), "--matches", "512", "--device", "cpu", *small]
-    done = cheaptalk(*words, "--with", "sizes=[5, 10]", "--with", "repeats=[1, 1]", "--json")
+    page = tmp_path / "curves.html"
+    more = ["--with", "sizes=[5, 10]", "--with", "repeats=[1, 1]", "--page", str(page)]
+    done = cheaptalk(*words, *more, "--json")
     assert done.status == 0, done.err
+    assert "It has learned from 512 matches" in page.read_text()
+    assert 'http-equiv="refresh"' not in page.read_text()
     told = json.loads(done.out)["told"]
     assert told["matches"] == 512
     policy = ct.learning.read_policy(out)

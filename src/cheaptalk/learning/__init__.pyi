@@ -1,5 +1,6 @@
 from .algorithms import ALGORITHMS, Diverged, Progress, Settings, Training
 from .best_response import BestResponse, Gain, respond
+from .logs import logged
 from .nfsp import NFSP, Learned, NFSPSettings
 from .policy import Policy, PolicyError, read_policy, write_policy
 from .presets import TRAININGS, Preset, chosen
@@ -12,5 +13,6 @@ __all__ = [
     "ALGORITHMS", "NFSP", "TRAININGS", "BestResponse", "Diverged", "Gain", "Learned",
     "NFSPSettings", "Pace", "Policy", "PolicyError", "Preset", "Progress", "RNaD", "RNaDSettings",
     "Rounding", "Settings", "Solution", "TooLarge", "Training", "Tree", "chosen", "game_of",
+    "logged",
     "read_policy", "respond", "settings_of", "solve", "train", "write_policy",
 ]  # fmt: skip

@@ -39,6 +39,18 @@ class Log:
             file.write(_line(row))
 
 
+def logged(policy: Path) -> list[dict[str, Any]]:
+    """What the training of a policy's file told as it went, in order: see :class:`.Progress`, and
+    ``seconds`` that it took until then; empty where nothing was kept.
+    """
+    return _rows(log_beside(policy))
+
+
+def log_beside(policy: Path) -> Path:
+    """The log of a policy's training: ``FILE.log.jsonl``."""
+    return policy.with_name(f"{policy.name}.log.jsonl")
+
+
 def _line(row: dict[str, Any]) -> str:
     return json.dumps(row) + "\n"
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from cheaptalk.arrays.games import array_game
 from cheaptalk.learning.algorithms import ALGORITHMS, Progress, Settings, Training
 from cheaptalk.learning.checkpoints import load, save
-from cheaptalk.learning.logs import Log
+from cheaptalk.learning.logs import Log, log_beside
 from cheaptalk.learning.networks import Device, device_of, jax
 from cheaptalk.learning.policy import write_policy
 from cheaptalk.rules import CheaptalkError, Game, Value, game_box, games, suggest
@@ -124,7 +124,7 @@ def _train(
     kept = out.with_name(f"{out.name}.training")
     learned = load(training, kept) if kept.exists() else training.begin()
     before = training.played(learned)
-    log = Log(out.with_name(f"{out.name}.log.jsonl"), before)
+    log = Log(log_beside(out), before)
     began = saved = time.monotonic()
     last: Progress | None = None
 

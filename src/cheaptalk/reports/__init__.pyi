@@ -1,3 +1,4 @@
+from .curves import write_curves
 from .metagame.data import analysis_json, seats_json
 from .metagame.page import Played, analyses_by_seat, metagame_report, seats_report
 from .recipes.comparison import compare, comparison
@@ -44,6 +45,7 @@ __all__ = [
     "seats_report",
     "study_recipe",
     "talk",
+    "write_curves",
     "write_figures",
     "write_findings",
     "write_tables",

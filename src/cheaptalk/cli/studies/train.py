@@ -14,6 +14,9 @@ from cheaptalk.cli.shared.options import JsonOption, ParametersOption, parameter
 from cheaptalk.cli.shared.printing import print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
 
+DRAWN = 10.0
+"""Seconds between two drawings of a page of curves."""
+
 
 class Device(StrEnum):
     """A kind of device to learn on."""
@@ -54,18 +57,40 @@ def train(
     device: Annotated[
         Device, typer.Option(help="What to learn on; the fastest that JAX finds by default.")
     ] = Device.auto,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            help="A page of how it goes, with curves, which is written anew as it goes.",
+            dir_okay=False,
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Train a policy that sits down at tables as {policy: FILE}."""
     own = parameters(settings or (), "--with")
+    if page is not None:
+        with needing("analysis"):
+            write_curves = ct.reports.write_curves
     with needing("learn"):
         chosen = ct.learning.chosen(algorithm, game, matches, own)
         rules = ct.learning.game_of(chosen.game, parameters(set_ or ()))
         wanted = ct.learning.settings_of(chosen.algorithm, chosen.settings)
         with StatusLine().shown(f"{chosen.game}: compiling") as show:
+            drawn = 0.0
+
+            def draw(*, under_way: bool) -> None:
+                if page is not None:
+                    write_curves(
+                        ct.learning.logged(out), page, f"{chosen.algorithm} on {chosen.game}",
+                        ct.learning.ALGORITHMS.find(chosen.algorithm).metrics, under_way=under_way,
+                    )  # fmt: skip
 
             def told(pace: ct.learning.Pace) -> None:
+                nonlocal drawn
                 now = pace.told
+                if pace.seconds - drawn >= DRAWN:
+                    draw(under_way=True)
+                    drawn = pace.seconds
                 metrics = ", ".join(f"{name} {one:.4g}" for name, one in now.metrics.items())
                 show(
                     f"{chosen.game}: {now.matches:,} of {pace.wanted:,} matches, "
@@ -76,6 +101,7 @@ def train(
                 chosen.algorithm, rules, wanted, chosen.matches, out, device=device.value,
                 progress=told,
             )  # fmt: skip
+            draw(under_way=False)
     if json:
         print_json({"policy": str(out), "told": last and last.written()})
     elif last is None:
