@@ -74,7 +74,7 @@ class RNaDSettings(Settings):
     the policy learns from its own matches all weights are 1 and it changes nothing."""
     fine_tune: int = Field(800_000, ge=0)
     """Learner steps after which probabilities are rounded: where decisions are weighed, and of the
-    policy that is written (H)."""
+    policy that is written (H). With as many as there are in all, only the latter."""
     threshold: float = Field(0.03, ge=0, lt=1)
     """What is less likely is then left out (policy_threshold; H)."""
     bins: int = Field(32, ge=0)
