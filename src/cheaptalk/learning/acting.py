@@ -60,6 +60,11 @@ def rows_of(by_step: Any) -> Any:
     return jax.tree.map(lambda one: one.reshape(-1, *one.shape[2:]), by_step)
 
 
+def picked(numbers: Array, place: Array) -> Array:
+    """The number at a place each; shapes (..., places), (...) and (...)."""
+    return jnp.take_along_axis(numbers, place[..., None], axis=-1)[..., 0]
+
+
 def by_lot(shares: Array, luck: Array) -> Array:
     """An action each, as likely as its share says; shape (...).
 

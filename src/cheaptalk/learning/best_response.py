@@ -10,7 +10,7 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any, NamedTuple
 
-from cheaptalk.learning.acting import likeliest, play
+from cheaptalk.learning.acting import likeliest, picked, play
 from cheaptalk.learning.algorithms import Progress
 from cheaptalk.learning.networks import Array, Network, jax, jnp, nnx, optax
 from cheaptalk.learning.nfsp import NFSP, Learned, Memory, NFSPSettings, Weights, drawn
@@ -80,7 +80,7 @@ class BestResponse(NFSP):
         """What players get who never explore."""
 
         def choose(player: Array, seen: Array, legal: Array, key: Array) -> tuple[Array, None]:
-            mode = jnp.take_along_axis(responds, player[:, None], axis=1)[:, 0]
+            mode = picked(responds, player)
             return self._chosen(learned, seen, legal, mode, key, 0.0), None
 
         return play(self.game, deals, choose, key).returns

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from cheaptalk.arrays.games import ArrayGame
-from cheaptalk.learning.acting import play, rows_of
+from cheaptalk.learning.acting import picked, play, rows_of
 from cheaptalk.learning.algorithms import Progress, Settings, Training
 from cheaptalk.learning.networks import Array, Network, jax, jnp, masked, nnx, optax
 from cheaptalk.rules import CheaptalkError
@@ -202,7 +202,7 @@ class NFSP(Training[NFSPSettings, Learned]):
         responds = self._modes(modes)
 
         def choose(player: Array, seen: Array, legal: Array, key: Array) -> tuple[Array, Array]:
-            mode = jnp.take_along_axis(responds, player[:, None], axis=1)[:, 0]
+            mode = picked(responds, player)
             return self._act(learned, seen, legal, mode, key), mode
 
         played = play(self.game, luck, choose, steps)
@@ -289,7 +289,7 @@ class NFSP(Training[NFSPSettings, Learned]):
     def _q_loss(self, weights: Any, target: Any, rows: Decisions) -> Array:
         """Mean squared error of values against what was got, or is to be got from there on."""
         worth = nnx.merge(self.graph, weights)(rows.seen)
-        taken = jnp.take_along_axis(worth, rows.action[:, None], axis=1)[:, 0]
+        taken = picked(worth, rows.action)
         ahead = masked(nnx.merge(self.graph, target)(rows.after), rows.later).max(axis=1)
         aim = rows.reward + jnp.where(rows.later.any(axis=1), ahead, 0.0)
         return ((taken - jax.lax.stop_gradient(aim)) ** 2).mean()

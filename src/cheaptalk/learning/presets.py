@@ -56,7 +56,7 @@ TRAININGS: Mapping[str, Preset] = MappingProxyType({
     "rnad-bg4-quick": Preset(
         algorithm="rnad", game="BG4", matches=16_000_000, source="ours, for minutes on one core",
         settings={"rate": 1e-3, "sizes": (250,), "repeats": (1,), "averaging": 0.02, "eta": 0.02,
-                  "opposed": False, "fine_tune": 50_000},
+                  "opposed": False, "fine_tune": 62_500},
     ),
 })  # fmt: skip
 """The trainings that come with the package. The defaults of the algorithms are the appendix's for

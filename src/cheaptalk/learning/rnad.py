@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from cheaptalk.arrays.games import ArrayGame
 from cheaptalk.games.extras import needed
-from cheaptalk.learning.acting import Played, by_lot, likeliest, play, rows_of
+from cheaptalk.learning.acting import Played, by_lot, likeliest, picked, play, rows_of
 from cheaptalk.learning.algorithms import Settings, Training
 from cheaptalk.learning.networks import Actor, Array, jax, jnp, masked, nnx, optax
 from cheaptalk.learning.rounding import AS_IT_IS, Rounding
@@ -74,7 +74,7 @@ class RNaDSettings(Settings):
     the policy learns from its own matches all weights are 1 and it changes nothing."""
     fine_tune: int = Field(800_000, ge=0)
     """Learner steps after which probabilities are rounded: where decisions are weighed, and of the
-    policy that is written (H)."""
+    policy that is written (H). With as many as there are in all, only the latter."""
     threshold: float = Field(0.03, ge=0, lt=1)
     """What is less likely is then left out (policy_threshold; H)."""
     bins: int = Field(32, ge=0)
@@ -252,7 +252,7 @@ class RNaD(Training[RNaDSettings, Learned]):
         """An action each, and how likely it was."""
         shares = jax.nn.softmax(masked(self._net(weights)(seen), legal), axis=-1)
         action = by_lot(shares, jax.random.uniform(key, player.shape))
-        return action, _of(shares, action)
+        return action, picked(shares, action)
 
     def _slope(self, learned: Learned, played: Played) -> tuple[Any, Array]:
         """The gradient of the loss, and what is told of it.
@@ -343,7 +343,7 @@ class RNaD(Training[RNaDSettings, Learned]):
         settled = jax.lax.cond(
             tuned, lambda one: self.rounded(one, likeliest), lambda one: one, now
         )
-        ratio = _of(settled, rows.action) / rows.acted
+        ratio = picked(settled, rows.action) / rows.acted
         here = own.any(axis=-1)
         goes_on = jnp.concatenate([here[1:], jnp.zeros_like(here[:1])])
         rewards = (here & ~goes_on)[..., None] * shares
@@ -406,11 +406,6 @@ class RNaD(Training[RNaDSettings, Learned]):
         centred = _centred(logits, legal)
         free = jnp.where(force > 0, centred < self.settings.beta, centred > -self.settings.beta)
         return jnp.where(legal & free, force, 0.0)
-
-
-def _of(shares: Array, action: Array) -> Array:
-    """The share of an action each; shape (...)."""
-    return jnp.take_along_axis(shares, action[..., None], axis=-1)[..., 0]
 
 
 def _centred(logits: Array, legal: Array) -> Array:
