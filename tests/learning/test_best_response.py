@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import cheaptalk as ct
 from cheaptalk.learning.rounding import Rounding
 from cheaptalk.learning.tabular import Tree
 from tests.learning.test_policies import RULES, untrained
@@ -23,6 +24,25 @@ def test_a_learned_response_gains_what_can_be_gained_and_no_more() -> None:
     assert found[1].gain > 0.85 * most[1] > 0.5  # the other seat has little to gain
     own = tree.expected(tree.policy(policy.probabilities))
     np.testing.assert_allclose([one.own for one in found], own, atol=0.06)
+
+
+def test_small_games_are_looked_into_exactly_and_others_by_a_response() -> None:
+    from cheaptalk.learning.examiner import exploitability  # noqa: PLC0415 - an extra
+
+    policy = untrained(RULES)
+    tree = Tree(policy.game)
+    table = tree.policy(policy.probabilities)
+    exact = exploitability(policy)
+    assert exact.exact
+    np.testing.assert_array_equal([one.gain for one in exact.gains], tree.gains(table))
+    np.testing.assert_array_equal([one.own for one in exact.gains], tree.expected(table))
+    large = untrained(RULES.model_copy(update={"highest_value": 100}))
+    told: list[ct.learning.Progress] = []
+    bound = exploitability(large, 512, told.append)
+    assert not bound.exact
+    assert bound.method == "a response learned from 512 matches: a lower bound"
+    assert [one.matches for one in told] == [512]
+    assert all(one.error > 0 for one in bound.gains)
 
 
 def test_nothing_is_gained_against_what_is_not_there_to_be_gained() -> None:

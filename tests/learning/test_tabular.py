@@ -15,7 +15,6 @@ from cheaptalk.games.negotiation.rules import Negotiation
 from cheaptalk.games.pirate_game.rules import PirateGame
 from cheaptalk.games.pirate_game.theory import fates
 from cheaptalk.games.sealed_bid_auction.rules import SealedBidAuction
-from cheaptalk.learning import tabular
 from cheaptalk.learning.tabular import TooLarge, Tree, solve
 from cheaptalk.rules import Asked, Deal, Horizon, Table
 
@@ -103,12 +102,12 @@ def test_what_is_expected_is_what_random_play_comes_to() -> None:
     assert (np.abs(returns.mean(axis=0) - tree.expected(tree.uniform())) < 4 * error).all()
 
 
-def test_what_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_large_is_refused() -> None:
     with pytest.raises(NotArrayed, match="highest_value"):
         Tree(array_game(ItemBargaining()))
-    monkeypatch.setattr(tabular, "MOST", 1_000)
-    with pytest.raises(TooLarge, match="smaller parameters"):
-        Tree(array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2)))
+    game = array_game(ItemBargaining(quantities=(1, 1), highest_value=2, rounds=2))
+    with pytest.raises(TooLarge, match="more than 1,000 nodes; take smaller parameters"):
+        Tree(game, most=1_000)
 
 
 def test_pirates_come_to_what_backward_induction_says() -> None:

@@ -105,6 +105,27 @@ def test_a_checkpoint_of_another_training_is_refused_and_one_cut_short(tmp_path:
         checkpoints.load(nfsp, file)
 
 
+def test_what_could_be_gained_is_looked_at_on_the_way_and_goes_to_tensorboard(
+    tmp_path: Path,
+) -> None:
+    file, board = tmp_path / "p", tmp_path / "board"
+    small = settings("nfsp")
+    for matches in (16 * 300, 16 * 700):
+        training.train("nfsp", RULES, small, matches, file, examined_every=4000, tensorboard=board)
+    told = rows(file)
+    looked = [row["matches"] for row in told if "gains" in row]
+    assert looked == [4800, 8000, 11200]  # twice at an end, which was no multiple the first time
+    policy = ct.learning.read_policy(file)
+    now = ct.learning.exploitability(policy).gains
+    np.testing.assert_allclose(told[-1]["gains"], [[one.gain, 0] for one in now], atol=1e-6)
+    plain = tmp_path / "plain"
+    training.train("nfsp", RULES, small, 16 * 700, plain)
+    weights = ct.learning.read_policy(plain).weights
+    assert all(np.array_equal(array, policy.weights[name]) for name, array in weights.items())
+    events = b"".join(one.read_bytes() for one in board.iterdir())
+    assert all(one in events for one in (b"q_loss", b"returns/player_1", b"gains/player_2"))
+
+
 def test_presets_are_trainings_that_there_could_be() -> None:
     for preset in ct.learning.TRAININGS.values():
         training.settings_of(preset.algorithm, preset.settings)
@@ -128,6 +149,9 @@ def test_the_command_trains_by_name_and_says_what_is_not_there(
     assert 'http-equiv="refresh"' not in page.read_text()
     told = json.loads(done.out)["told"]
     assert told["matches"] == 512
+    looked = cheaptalk("exploitability", str(out), "--matches", "512")
+    assert "player_2 gets" in looked.out
+    assert "learned from 512 matches: a lower bound" in looked.out
     policy = ct.learning.read_policy(out)
     assert policy.game.rules.discount == 0.9
     assert policy.about["settings"]["sizes"] == [5, 10]

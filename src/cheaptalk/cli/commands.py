@@ -85,6 +85,10 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "train": Entry(
             "studies.train:train", "Train a policy that sits down at tables as {policy: FILE}."
         ),
+        "exploitability": Entry(
+            "studies.train:exploitability",
+            "Say what could be gained against a policy by playing otherwise.",
+        ),
     },
     "Studies": {
         "plan": Entry(

@@ -1,8 +1,9 @@
 from .algorithms import ALGORITHMS, Diverged, Progress, Settings, Training
 from .best_response import BestResponse, Gain, respond
+from .examiner import Exploitability, exploitability
 from .logs import logged
 from .nfsp import NFSP, Learned, NFSPSettings
-from .policy import Policy, PolicyError, read_policy, write_policy
+from .policy import Policy, PolicyError, policy_file, read_policy, write_policy
 from .presets import TRAININGS, Preset, chosen
 from .rnad import RNaD, RNaDSettings
 from .rounding import Rounding
@@ -10,9 +11,9 @@ from .tabular import Solution, TooLarge, Tree, solve
 from .training import Pace, game_of, settings_of, train
 
 __all__ = [
-    "ALGORITHMS", "NFSP", "TRAININGS", "BestResponse", "Diverged", "Gain", "Learned",
-    "NFSPSettings", "Pace", "Policy", "PolicyError", "Preset", "Progress", "RNaD", "RNaDSettings",
-    "Rounding", "Settings", "Solution", "TooLarge", "Training", "Tree", "chosen", "game_of",
-    "logged",
-    "read_policy", "respond", "settings_of", "solve", "train", "write_policy",
+    "ALGORITHMS", "NFSP", "TRAININGS", "BestResponse", "Diverged", "Exploitability", "Gain",
+    "Learned", "NFSPSettings", "Pace", "Policy", "PolicyError", "Preset", "Progress", "RNaD",
+    "RNaDSettings", "Rounding", "Settings", "Solution", "TooLarge", "Training", "Tree", "chosen",
+    "exploitability", "game_of", "logged", "policy_file", "read_policy", "respond", "settings_of",
+    "solve", "train", "write_policy",
 ]  # fmt: skip

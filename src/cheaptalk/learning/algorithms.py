@@ -50,15 +50,19 @@ class Progress(NamedTuple):
         matches: played so far.
         metrics: by the names of the algorithm's ``metrics``, which say what each means.
         returns: what the players got, in the unit of the game.
+        gains: what could be gained against the policy in each seat, with the standard error, in
+            the same unit; empty where nobody has looked.
     """
 
     matches: int
     metrics: dict[str, float]
     returns: tuple[float, ...]
+    gains: tuple[tuple[float, float], ...] = ()
 
     def written(self) -> dict[str, Any]:
         """As one flat mapping."""
-        return {"matches": self.matches, **self.metrics, "returns": list(self.returns)}
+        found = {"gains": [list(one) for one in self.gains]} if self.gains else {}
+        return {"matches": self.matches, **self.metrics, "returns": list(self.returns), **found}
 
 
 class Diverged(CheaptalkError):

@@ -24,7 +24,7 @@ Policy: TypeAlias = "list[Floats]"
 """For each level of a tree, the probability of each action in each decision; shape (decisions,
 actions)."""
 MOST = 5_000_000
-"""Nodes up to which a tree is written out."""
+"""Nodes up to which a tree is written out, where nobody says how many."""
 
 
 class TooLarge(CheaptalkError):
@@ -61,13 +61,14 @@ class Tree:
         game: whose matches they are.
         deals: those that there are; by default all of the game.
         chances: their probabilities; all alike without.
+        most: nodes up to which it is written out.
 
     Attributes:
         levels: by how many actions were taken.
         chances: of the deals; shape (deals).
 
     Raises:
-        TooLarge: there would be more than :data:`MOST` nodes.
+        TooLarge: there would be more nodes.
         NotArrayed: the game has more deals than can be listed.
     """
 
@@ -76,6 +77,7 @@ class Tree:
         game: ArrayGame[Any, Any],
         deals: Sequence[Deal] | None = None,
         chances: Sequence[float] | None = None,
+        most: int = MOST,
     ) -> None:
         self.game = game
         if deals is None:
@@ -88,9 +90,9 @@ class Tree:
             level = _level(game, state)
             self.levels.append(level)
             nodes += len(level.over) + len(level.parent)
-            if nodes > MOST:
+            if nodes > most:
                 raise TooLarge(
-                    f"{game.rules.name} has more than {MOST:,} nodes; take smaller parameters, or "
+                    f"{game.rules.name} has more than {most:,} nodes; take smaller parameters, or "
                     "fewer deals"
                 )
             if not len(level.parent):

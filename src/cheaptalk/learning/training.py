@@ -1,7 +1,8 @@
 """Training a policy to a file: taken up where it was left, and written as it goes."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -10,7 +11,8 @@ from pydantic import ValidationError
 from cheaptalk.arrays.games import array_game
 from cheaptalk.learning.algorithms import ALGORITHMS, Progress, Settings, Training
 from cheaptalk.learning.checkpoints import load, save
-from cheaptalk.learning.logs import Log, log_beside
+from cheaptalk.learning.examiner import Examiner
+from cheaptalk.learning.logs import Board, Log, log_beside
 from cheaptalk.learning.networks import Device, device_of, jax
 from cheaptalk.learning.policy import write_policy
 from cheaptalk.rules import CheaptalkError, Game, Value, game_box, games, suggest
@@ -19,6 +21,8 @@ from cheaptalk.rules.errors import first_problem
 V = TypeVar("V", bound=Value)
 SECONDS = 30.0
 """After so many a checkpoint is due."""
+GLANCE = 500_000
+"""Matches that a response learns from when a policy is looked into on the way."""
 
 
 class Pace(NamedTuple):
@@ -27,7 +31,7 @@ class Pace(NamedTuple):
     Attributes:
         told: what the algorithm says.
         wanted: matches in all.
-        seconds: since this command took it up.
+        seconds: of learning since this command took it up.
         rate: matches a second since then.
     """
 
@@ -87,6 +91,8 @@ def train(
     out: Path,
     *,
     device: Device = "auto",
+    examined_every: int = 0,
+    tensorboard: Path | None = None,
     progress: Callable[[Pace], None] | None = None,
 ) -> Progress | None:
     """Train the policy of a file until it has learned from so many matches.
@@ -100,6 +106,10 @@ def train(
         settings: of the algorithm, as :func:`settings_of` makes them.
         out: the policy's file.
         device: to learn on.
+        examined_every: matches after which, and at the end, it is looked what could be gained
+            against the policy, by a response that learns from :data:`GLANCE` matches where the game
+            is not small; 0 for never.
+        tensorboard: a folder for TensorBoard to read, besides.
         progress: called every few seconds.
 
     Returns:
@@ -110,41 +120,70 @@ def train(
         NotArrayed: no array game plays the game.
         CheckpointError: the checkpoint is of another training.
         Diverged: a loss is no number; the last checkpoint and policy stay.
-        CheaptalkError: there is no such device.
+        CheaptalkError: there is no such device, or TensorBoard's files cannot be written.
     """
     kind = ALGORITHMS.find(algorithm)
     with jax.default_device(device_of(device)):
-        return _train(kind(array_game(rules), settings), matches, out, progress)
+        training = kind(array_game(rules), settings)
+        kept = out.with_name(f"{out.name}.training")
+        learned = load(training, kept) if kept.exists() else training.begin()
+        before = training.played(learned)
+        logs: list[Log | Board] = [Log(log_beside(out), before)]
+        if tensorboard is not None:
+            logs.append(Board(tensorboard, before))
+        watch = _Watch(training, matches, out, kept, before, logs, progress)
+        if examined_every:
+            watch.examine, watch.examined_every = Examiner(training.game, GLANCE), examined_every
+        if before < matches:
+            learned = training.train(learned, matches - before, every=100, progress=watch)
+        watch.keep(learned)
+    return watch.last
 
 
-def _train(
-    training: Training[Any, Any], matches: int, out: Path,
-    progress: Callable[[Pace], None] | None,
-) -> Progress | None:  # fmt: skip
-    kept = out.with_name(f"{out.name}.training")
-    learned = load(training, kept) if kept.exists() else training.begin()
-    before = training.played(learned)
-    log = Log(log_beside(out), before)
-    began = saved = time.monotonic()
+@dataclass
+class _Watch:
+    """What is done each time that a training tells how it goes."""
+
+    training: Training[Any, Any]
+    matches: int
+    out: Path
+    kept: Path
+    before: int
+    logs: Sequence[Log | Board]
+    progress: Callable[[Pace], None] | None
+    examine: Examiner | None = None
+    examined_every: int = 0
     last: Progress | None = None
 
-    def look(learned: Any, told: Progress) -> None:
-        nonlocal saved, last
-        last, now = told, time.monotonic()
-        log.add(told, now - began)
-        if progress:
-            rate = (told.matches - before) / (now - began)
-            progress(Pace(told, matches, now - began, rate))
-        if now - saved >= SECONDS:
-            _keep(training, learned, out, kept)
-            saved = now
+    def __post_init__(self) -> None:
+        self.began = self.saved = time.monotonic()
+        self.seen = self.before
 
-    if before < matches:
-        learned = training.train(learned, matches - before, every=100, progress=look)
-    _keep(training, learned, out, kept)
-    return last
+    def __call__(self, learned: Any, told: Progress) -> None:
+        seconds = time.monotonic() - self.began
+        told = self.examined(learned, told)
+        self.began = time.monotonic() - seconds
+        self.last, self.seen = told, told.matches
+        for log in self.logs:
+            log.add(told, seconds)
+        if self.progress:
+            rate = (told.matches - self.before) / seconds
+            self.progress(Pace(told, self.matches, seconds, rate))
+        if time.monotonic() - self.saved >= SECONDS:
+            self.keep(learned)
+            self.saved = time.monotonic()
 
+    def examined(self, learned: Any, told: Progress) -> Progress:
+        """With what could be gained, where it is time to look."""
+        if self.examine is None or (
+            told.matches // self.examined_every == self.seen // self.examined_every
+            and told.matches < self.matches
+        ):
+            return told
+        found = self.examine(self.training.policy(learned))
+        return told._replace(gains=tuple((one.gain, one.error) for one in found.gains))
 
-def _keep(training: Training[Any, Any], learned: Any, out: Path, kept: Path) -> None:
-    save(training, learned, kept)
-    write_policy(training.policy(learned), out)
+    def keep(self, learned: Any) -> None:
+        """Write the checkpoint and the policy."""
+        save(self.training, learned, self.kept)
+        write_policy(self.training.policy(learned), self.out)

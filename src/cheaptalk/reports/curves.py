@@ -28,7 +28,8 @@ def write_curves(
 
     Args:
         told: what the training told, in order: ``matches`` so far, ``seconds``, what the players
-            got as ``returns``, and its metrics.
+            got as ``returns``, its metrics, and what could be gained against the policy as
+            ``gains`` where somebody looked: a number and its standard error for each player.
         out: the page, which needs nothing else.
         title: what was trained.
         meanings: what each metric means.
@@ -65,12 +66,45 @@ def _shown(told: Sequence[Mapping[str, Any]], meanings: Mapping[str, str]) -> It
     lines = [(f"player {seat + 1}", [row["returns"][seat] for row in rows])
              for seat in range(seats)]  # fmt: skip
     pace = [_pace(before, now) for before, now in pairwise(rows)]
+    yield from _gains(told)
     yield Charts("learning", "What it told", curves)
     yield Charts("returns", "What players got", [
         _chart("what players got", rows, lines),
         *([_chart("matches a second", rows[1:], [("rate", pace)], zero=True)] if pace else []),
     ])  # fmt: skip
     yield _table(rows, meanings)
+
+
+def _gains(told: Sequence[Mapping[str, Any]]) -> Iterator[Shown]:
+    """What could be gained against the policy, against wall time."""
+    rows = [row for row in told if row.get("gains")]
+    if not rows:
+        return
+    last = rows[-1]
+    gained = " and ".join(map(_give_or_take, last["gains"]))
+    yield Answer(
+        f"After {counted(last['matches'], 'match')} whoever leaves the policy, while all others "
+        f"keep to it, could gain {gained}."
+    )
+    layers = [
+        Line(
+            [
+                Mark(row["seconds"], gain, y_ends=(gain - error, gain + error),
+                     text=f"{_give_or_take((gain, error))} after {row['matches']:,} matches")
+                for row in rows for gain, error in [row["gains"][seat]]
+            ],
+            f"player {seat + 1}", seat, dots=True,
+        )
+        for seat in range(len(last["gains"]))
+    ]  # fmt: skip
+    chart = Chart("What could be gained against the policy", "", layers,
+                  Axis("seconds of learning", zero=True), Axis(zero=True))  # fmt: skip
+    yield Charts("gains", "How exploitable it is", [chart])
+
+
+def _give_or_take(found: Sequence[float]) -> str:
+    gain, error = found
+    return f"{gain:.4g} (±{error:.2g})" if error else f"{gain:.4g}"
 
 
 def _pace(before: Mapping[str, Any], now: Mapping[str, Any]) -> float:

@@ -1,4 +1,4 @@
-"""The command that trains a policy: train."""
+"""The commands that train a policy and look into it: train, exploitability."""
 
 from __future__ import annotations
 
@@ -64,6 +64,18 @@ def train(
             dir_okay=False,
         ),
     ] = None,
+    examine: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Matches after which it is looked what could be gained against the policy, again "
+            "and again; 0 for never.",
+        ),
+    ] = 0,
+    tensorboard: Annotated[
+        Path | None,
+        typer.Option(help="A folder for TensorBoard to read, besides.", file_okay=False),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Train a policy that sits down at tables as {policy: FILE}."""
@@ -85,21 +97,25 @@ def train(
                         ct.learning.ALGORITHMS.find(chosen.algorithm).metrics, under_way=under_way,
                     )  # fmt: skip
 
+            gained = ""
+
             def told(pace: ct.learning.Pace) -> None:
-                nonlocal drawn
+                nonlocal drawn, gained
                 now = pace.told
                 if pace.seconds - drawn >= DRAWN:
                     draw(under_way=True)
                     drawn = pace.seconds
+                if now.gains:
+                    gained = "could be gained " + _gained(now.gains)
                 metrics = ", ".join(f"{name} {one:.4g}" for name, one in now.metrics.items())
                 show(
                     f"{chosen.game}: {now.matches:,} of {pace.wanted:,} matches, "
-                    f"{pace.rate:,.0f} a second; {metrics}"
+                    f"{pace.rate:,.0f} a second; {metrics}{gained and '; '}{gained}"
                 )
 
             last = ct.learning.train(
                 chosen.algorithm, rules, wanted, chosen.matches, out, device=device.value,
-                progress=told,
+                examined_every=examine, tensorboard=tensorboard, progress=told,
             )  # fmt: skip
             draw(under_way=False)
     if json:
@@ -108,3 +124,38 @@ def train(
         say(f"{out} has learned from as many matches before.")
     else:
         say(f"{chosen.game}: learned from {last.matches:,} matches; the policy is {out}")
+
+
+def exploitability(
+    policy: Annotated[
+        str, typer.Argument(help="A policy's file, or the name of one that comes with the package.")
+    ],
+    matches: Annotated[
+        int,
+        typer.Option(min=1, help="Matches that a rival learns from, where the game is not small."),
+    ] = 3_000_000,
+    json: JsonOption = False,
+) -> None:
+    """Say what could be gained against a policy by playing otherwise."""
+    with needing("learn"):
+        found = ct.learning.read_policy(ct.learning.policy_file(policy))
+        game = found.game.rules.name
+        with StatusLine().shown(f"{game}: compiling") as show:
+            told = ct.learning.exploitability(
+                found, matches,
+                lambda now: show(f"{game}: a rival learned from {now.matches:,} of {matches:,}"),
+            )  # fmt: skip
+    if json:
+        print_json({
+            "policy": policy, "method": told.method, "exact": told.exact,
+            "gains": [one._asdict() for one in told.gains],
+        })  # fmt: skip
+        return
+    for one in told.gains:
+        error = "" if told.exact else f" (standard error {one.error:.2g})"
+        say(f"{one.player} gets {one.own:.4g} and could gain {one.gain:.3g}{error}")
+    say(f"This was {told.method}.")
+
+
+def _gained(gains: tuple[tuple[float, float], ...]) -> str:
+    return ", ".join(f"{gain:.3g}" + (f" (±{error:.2g})" if error else "") for gain, error in gains)
