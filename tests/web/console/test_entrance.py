@@ -31,7 +31,9 @@ def test_setting_up_needs_the_code_and_is_done_once(tmp_path: Path) -> None:
             assert (refused.status_code, "not the code" in refused.text) == (403, True)
         for bad in (OWN | {"again": "another one"}, OWN | {"password": "short", "again": "short"},
                     {"name": PASSWORD, "password": PASSWORD, "again": PASSWORD}):  # fmt: skip
-            assert (await browser.post("/set-up", **bad, code=office.code)).status_code == 400
+            again = await browser.post("/set-up", **bad, code=office.code)
+            assert again.status_code == 400
+            assert f'value="{office.code}"' in again.text
         assert not office.database.staff.any()
         late = office.browser()
         await late.get("/set-up")

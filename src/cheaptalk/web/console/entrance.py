@@ -29,22 +29,22 @@ def set_up_page(visit: Visiting) -> Response:
     """Ask for the code and the first account, while there is none."""
     if visit.reception.accounts.staff.any():
         raise HTTPException(404)
-    return visit.render("set_up.html.jinja", name="", problem="", shortest=SHORTEST)
+    return visit.render("set_up.html.jinja", code="", name="", problem="", shortest=SHORTEST)
 
 
 async def set_up(visit: Visiting) -> Response:
     """Make the owner, and log them in."""
     accounts, form, address = visit.reception.accounts, visit.form, asker(visit.request)
-    name, password = form.get("name", ""), form.get("password", "")
+    code, name, password = (form.get(one, "") for one in ("code", "name", "password"))
     try:
         if password != form.get("again", ""):
             raise BadAccount("the two passwords differ; write the same one twice")
-        await accounts.aside(accounts.found, form.get("code", ""), name, password, address)
+        await accounts.aside(accounts.found, code, name, password, address)
         visit.renew(await accounts.aside(accounts.log_in, name, password, address))
     except REFUSALS as error:
         return visit.render(
-            "set_up.html.jinja", status_of(error), name=name, problem=sentence(error),
-            shortest=SHORTEST,
+            "set_up.html.jinja", status_of(error), code=code, name=name,
+            problem=sentence(error), shortest=SHORTEST,
         )  # fmt: skip
     return visit.go("/", "The laboratory is yours. Begin a study, or invite others.")
 
