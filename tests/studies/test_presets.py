@@ -27,7 +27,8 @@ def test_presets_are_found_by_name() -> None:
     assert preset_names() == [
         "chip-trading", "chip-trading-human", "deal-or-no-deal", "deal-or-no-deal-human",
         "gama", "gama-scripted", "gama-settings", "glee", "glee-human", "glee-small",
-        "item-bargaining", "item-bargaining-heuristics", "quickstart", "self-play",
+        "item-bargaining", "item-bargaining-heuristics", "item-bargaining-strategies", "quickstart",
+        "self-play",
     ]  # fmt: skip
     assert ct.preset("gle") is None
     assert ct.preset("../presets/glee") is None

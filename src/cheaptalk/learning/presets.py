@@ -44,6 +44,13 @@ def _rnad(game: str, table: str) -> Preset:
     return Preset(algorithm="rnad", game=game, matches=256 * PAPER_STEPS, source=source)
 
 
+def _quick(game: str, matches: int) -> Preset:
+    settings = {"rate": 1e-3, "sizes": (250,), "repeats": (1,), "averaging": 0.02, "eta": 0.02,
+                "opposed": False, "fine_tune": matches // 256}  # fmt: skip
+    source = "ours, for minutes on two cores"
+    return Preset(algorithm="rnad", game=game, matches=matches, settings=settings, source=source)
+
+
 TRAININGS: Mapping[str, Preset] = MappingProxyType({
     "nfsp-bg4": _nfsp("BG4", "Table 6"),
     "nfsp-bg5": _nfsp("BG5", "Table 7", policy_buffer=1_000_000, q_buffer=500_000, updates=6,
@@ -53,11 +60,9 @@ TRAININGS: Mapping[str, Preset] = MappingProxyType({
     "rnad-bg4": _rnad("BG4", "Table 9"),
     "rnad-bg5": _rnad("BG5", "Table 10"),
     "rnad-bg6": _rnad("BG6", "Table 11"),
-    "rnad-bg4-quick": Preset(
-        algorithm="rnad", game="BG4", matches=16_000_000, source="ours, for minutes on one core",
-        settings={"rate": 1e-3, "sizes": (250,), "repeats": (1,), "averaging": 0.02, "eta": 0.02,
-                  "opposed": False, "fine_tune": 62_500},
-    ),
+    "rnad-bg4-quick": _quick("BG4", 16_000_000),
+    "rnad-bg5-quick": _quick("BG5", 12_800_000),
+    "rnad-bg6-quick": _quick("BG6", 16_000_000),
 })  # fmt: skip
 """The trainings that come with the package. The defaults of the algorithms are the appendix's for
 BG4."""

@@ -86,6 +86,7 @@ OURS = {
         "glee-small",
         "item-bargaining",
         "item-bargaining-heuristics",
+        "item-bargaining-strategies",
         "quickstart",
         "self-play",
     ),
