@@ -34,6 +34,7 @@ IMPORTED_AS = {
     "python-dotenv": "dotenv",
     "pyyaml": "yaml",
     "scikit-learn": "sklearn",
+    "tensorboardx": "tensorboardX",
     "xgboost-cpu": "xgboost",
 }
 """Modules that are not named as the packages that bring them."""
@@ -145,7 +146,7 @@ def test_what_is_declared_is_imported_and_what_is_imported_is_declared() -> None
 
 @pytest.mark.parametrize("extra", extras())
 def test_the_doctor_looks_for_what_an_extra_brings(extra: str) -> None:
-    others = {"predict": ("analysis",), "figures": ("report",)}.get(extra, ())
+    others = {"predict": ("analysis",), "figures": ("report",), "learn": ("report",)}.get(extra, ())
     assert set(extras()[extra]) == declared(extra) - declared(*others)
 
 

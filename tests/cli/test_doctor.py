@@ -71,7 +71,8 @@ def test_modules_are_imported_and_what_is_wrong_is_said() -> None:
 def test_what_optional_parts_lack_is_said_with_how_to_get_it(
     cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parts = {"analysis": ("absent", "gone"), "web": ("fine",), "lm": ("fine", "hurt", "absent")}
+    parts = {"analysis": ("absent", "gone"), "learn": ("absent",), "web": ("fine",),
+             "lm": ("fine", "hurt", "absent")}  # fmt: skip
     monkeypatch.setattr(doctor, "extras", lambda: parts)
     data = {one["what"]: one for one in json.loads(cheaptalk("doctor", "--json").out)}
     assert data["[web]"] == {"what": "[web]", "ok": True, "detail": "fine 2.5"}

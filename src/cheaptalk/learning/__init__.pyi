@@ -3,7 +3,7 @@ from .best_response import BestResponse, Gain, respond
 from .examiner import Exploitability, exploitability
 from .logs import logged
 from .nfsp import NFSP, Learned, NFSPSettings
-from .policy import Policy, PolicyError, policy_file, read_policy, write_policy
+from .policy import Policy, PolicyError, policy_file, policy_names, read_policy, write_policy
 from .presets import TRAININGS, Preset, chosen
 from .rnad import RNaD, RNaDSettings
 from .rounding import Rounding
@@ -14,6 +14,6 @@ __all__ = [
     "ALGORITHMS", "NFSP", "TRAININGS", "BestResponse", "Diverged", "Exploitability", "Gain",
     "Learned", "NFSPSettings", "Pace", "Policy", "PolicyError", "Preset", "Progress", "RNaD",
     "RNaDSettings", "Rounding", "Settings", "Solution", "TooLarge", "Training", "Tree", "chosen",
-    "exploitability", "game_of", "logged", "policy_file", "read_policy", "respond", "settings_of",
-    "solve", "train", "write_policy",
+    "exploitability", "game_of", "logged", "policy_file", "policy_names", "read_policy", "respond",
+    "settings_of", "solve", "train", "write_policy",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from cheaptalk.arrays.games import ArrayGame
 from cheaptalk.games.extras import needed
 from cheaptalk.learning.networks import Array, jax, jnp, nnx
 from cheaptalk.learning.policy import Policy
-from cheaptalk.learning.rounding import AS_IT_IS, Rounding
+from cheaptalk.learning.rounding import Rounding
 from cheaptalk.rules import CheaptalkError, Value
 from cheaptalk.rules.registry import Registry
 
@@ -29,6 +29,10 @@ class Settings(Value):
     """Matches of a loop."""
     seed: int = 0
     """All luck of a training comes from it."""
+    threshold: float = Field(0.0, ge=0, lt=1)
+    """What is less likely is left out of the policy that is written."""
+    bins: int = Field(0, ge=0)
+    """Probabilities of that policy are multiples of one over this; 0 for any."""
 
 
 class Standing(Protocol):
@@ -105,7 +109,7 @@ class Training(ABC, Generic[S, L]):
 
     def rounding(self, learned: L) -> Rounding:
         """How the probabilities of the policy are rounded before it plays."""
-        return AS_IT_IS
+        return Rounding(self.settings.threshold, self.settings.bins)
 
     def played(self, learned: L) -> int:
         """Matches that were played so far."""

@@ -52,6 +52,9 @@ class NFSPSettings(Settings):
     about as many new decisions as its batch has."""
     target: int = Field(100, ge=1)
     """Loops after which the values that are aimed at are renewed. G leaves it open."""
+    threshold: float = Field(0.0, ge=0, lt=1)
+    """What is less likely is left out of the policy that is written. G leaves in all; what best
+    responses took to explore is in the average, too, until this leaves it out."""
 
 
 class Decisions(NamedTuple):

@@ -28,6 +28,7 @@ Weights: TypeAlias = Mapping[str, Any]
 FORMAT = 1
 SHIPPED = Path(__file__).parent / "policies"
 """Policies that come with the package, by their names."""
+SUFFIX = ".safetensors"
 LAYERS = ("first", "second", "head")
 TYPES = {"F32": "<f4", "F16": "<f2"}
 """Types of numbers in a file, as NumPy calls them."""
@@ -179,13 +180,17 @@ def policy_file(named: str) -> Path:
     Raises:
         PolicyError: there is none.
     """
-    shipped = {one.stem: one for one in sorted(SHIPPED.glob("*.safetensors"))}
-    if named in shipped:
-        return shipped[named]
+    if named in policy_names():
+        return SHIPPED / f"{named}{SUFFIX}"
     if not Path(named).is_file():
-        known = suggest(named, list(shipped)) if shipped else named
+        known = suggest(named, policy_names())
         raise PolicyError(f"there is no policy {known}: name a file, or one that comes with us")
     return Path(named)
+
+
+def policy_names() -> list[str]:
+    """The names of the policies that come with the package, in order."""
+    return sorted(one.stem for one in SHIPPED.glob(f"*{SUFFIX}"))
 
 
 def _digest(named: str) -> str:

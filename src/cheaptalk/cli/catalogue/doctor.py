@@ -46,7 +46,7 @@ def doctor(
     with err.status("importing what optional parts need"), ThreadPoolExecutor() as pool:
         known = extras()
         parts = dict(zip(known, pool.map(imported, known.values()), strict=True))
-    broken = _broken_plugins(recipes=_works(parts["analysis"]))
+    broken = _broken_plugins(recipes=_works(parts["analysis"]), learning=_works(parts["learn"]))
     checks += [("games", bool(ct.rules.games()), ", ".join(ct.rules.games())), *broken]
     for extra, modules in parts.items():
         checks.append((f"[{extra}]", _works(modules), "; ".join(_of_extra(extra, modules))))
@@ -84,11 +84,12 @@ def _of_extra(extra: str, modules: list[Imported]) -> Iterator[str]:
         yield ", ".join(f"{one.module} {one.version}" for one in modules)
 
 
-def _broken_plugins(*, recipes: bool) -> list[Diagnosis]:
+def _broken_plugins(*, recipes: bool, learning: bool) -> list[Diagnosis]:
     """What installed packages register and cannot be used, from looking at everything anew.
 
     Args:
-        recipes: whether recipes can be looked at, which need an optional part.
+        recipes, learning: whether recipes and learning algorithms can be looked at, which need
+            optional parts.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ct.rules.PluginWarning)
@@ -99,11 +100,14 @@ def _broken_plugins(*, recipes: bool) -> list[Diagnosis]:
         }  # fmt: skip
         if recipes:
             registries.add(ct.reports.RECIPES)
+        if learning:
+            registries.add(ct.learning.ALGORITHMS)
         for registry in sorted(registries, key=lambda one: one.group):
             registry.forget()
             len(registry)
         ct.rules.games()
-    groups = sorted({"cheaptalk.recipes", *(one.group for one in registries)})
+    looked = {one.group for one in registries}
+    groups = sorted({"cheaptalk.algorithms", "cheaptalk.recipes", *looked})
     points = entry_points()
     unknown = [
         f'"{point.name}" ({point.value}) is registered under {ct.rules.suggest(group, groups)}, '

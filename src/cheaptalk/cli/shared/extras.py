@@ -40,6 +40,7 @@ def extras() -> dict[str, tuple[str, ...]]:
     return {
         "analysis": ("numpy", "polars", "scipy", *WEB),
         "figures": ("reportlab", "svglib"),
+        "learn": ("flax", "jax", "optax", "safetensors", "tensorboardX"),
         "predict": ("catboost", "sklearn", "xgboost"),
         "web": WEB,
         "lm": ct.models.model_strings.IN_PROCESS_NEEDS,

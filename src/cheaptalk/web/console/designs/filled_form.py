@@ -136,6 +136,8 @@ def _player(label: str, entry: RosterEntry) -> PlayerFields:
     row = PlayerFields(label, kind)
     if isinstance(written[kind], str):
         row.name = written.pop(kind)
+    elif isinstance(written[kind], list):
+        row.name = ", ".join(map(as_yaml, written.pop(kind)))
     else:
         written = written[kind]
     if kind == "person":

@@ -290,6 +290,9 @@ class _Reading:
                 return None
             return {row.kind: options}
         name = row.name.strip()
+        if row.kind in LISTED:
+            names = self.read(f"{place}.name", lambda: [str(one) for one in listed_values(name)])
+            return None if names is None else {row.kind: names, **options}
         if row.kind == "person":
             return self.person(place, row, name) | options
         return {row.kind: name, **options} if name else {row.kind: options}
@@ -531,7 +534,9 @@ def of_roster(text: str) -> dict[str, dict[str, Any]]:
     return chosen(text.strip())
 
 
-NAMELESS = ("person", "strategies")
+LISTED = ("policies",)
+"""Kinds of players that have several names."""
+NAMELESS = ("person", "strategies", *LISTED)
 """Kinds of players that are called by their kind, where they have no label."""
 
 

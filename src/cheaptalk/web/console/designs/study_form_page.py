@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from cheaptalk.learning.policy import policy_names
 from cheaptalk.models.catalogue import OURS
 from cheaptalk.players.rosters import roster, roster_names
 from cheaptalk.players.seats import SEATS
@@ -60,7 +61,8 @@ OWN_PAIRINGS = {"": "as in the whole study"} | PAIRINGS
 """The same for a single game."""
 KINDS = {
     "person": "person in the browser", "model": "language model", "strategy": "strategy",
-    "strategies": "strategies by game", "roster": "roster of players",
+    "strategies": "strategies by game", "policy": "learned policy",
+    "policies": "learned policies", "roster": "roster of players",
 }  # fmt: skip
 """Kinds of players, as people read them; others that are registered stand behind these."""
 
@@ -271,10 +273,11 @@ def kinds() -> dict[str, str]:
 
 
 def known_names(form: StudyFields) -> dict[str, str]:
-    """Names that players may have, with what each is: strategies, models and rosters."""
+    """Names that players may have, with what each is: strategies, policies, models and rosters."""
     here = dict.fromkeys(game.game for game in form.games if game.game in games())
     named = {name: f"strategy of {game}" for game in here for name in strategies(game)}
-    return named | _of_rosters()
+    policies = dict.fromkeys(policy_names(), "learned policy")
+    return named | policies | _of_rosters()
 
 
 @cache
