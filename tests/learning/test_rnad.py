@@ -155,6 +155,12 @@ def test_what_is_unlikely_is_left_out_and_the_rest_is_in_equal_parts() -> None:
     after = training.policy(training.train(learned, 8)).probabilities(seen, legal)
     assert (before * 32 % 1 > 1e-3).any()
     np.testing.assert_allclose(after * 32 % 1, 0, atol=1e-9)
+    apart = rnad.RNaD(SMALL, rnad.RNaDSettings(hidden=2, matches=4, fine_tune=None))
+    alone = apart.policy(apart.train(apart.begin(), 4 * 5))
+    np.testing.assert_allclose(alone.probabilities(seen, legal) * 32 % 1, 0, atol=1e-9)
+    late = rnad.RNaD(SMALL, rnad.RNaDSettings(hidden=2, matches=4, fine_tune=6))
+    weights = late.policy(late.train(late.begin(), 4 * 5)).weights
+    assert all(np.array_equal(one, alone.weights[name]) for name, one in weights.items())
     for shares, threshold, bins, wanted in (
         ([0.02, 0.5, 0.48], 0.03, 0, [0, 0.5 / 0.98, 0.48 / 0.98]),
         ([0.3, 0.3, 0.4], 0.5, 0, [0.3, 0.3, 0.4]),

@@ -12,6 +12,7 @@ MATCHES = 1_000_000
 """To learn from where nobody says how many."""
 PAPER_MATCHES = 100_000_000
 PAPER_STEPS = 1_000_000
+OURS = "ours, for minutes on two cores"
 
 
 class Preset(Value):
@@ -44,13 +45,22 @@ def _rnad(game: str, table: str) -> Preset:
     return Preset(algorithm="rnad", game=game, matches=256 * PAPER_STEPS, source=source)
 
 
-def _quick(game: str, matches: int) -> Preset:
-    settings = {"rate": 1e-3, "sizes": (250,), "repeats": (1,), "averaging": 0.02, "eta": 0.02,
-                "opposed": False, "fine_tune": matches // 256}  # fmt: skip
-    source = "ours, for minutes on two cores"
-    return Preset(algorithm="rnad", game=game, matches=matches, settings=settings, source=source)
+def _quick(algorithm: str, game: str, matches: int, /, **settings: Any) -> Preset:
+    return Preset(
+        algorithm=algorithm, game=game, matches=matches,
+        settings={"threshold": 0.03, "bins": 32, **settings}, source=OURS,
+    )  # fmt: skip
 
 
+def _quick_rnad(game: str, matches: int) -> Preset:
+    return _quick(
+        "rnad", game, matches, rate=1e-3, sizes=(250,), repeats=(1,), averaging=0.02, eta=0.02,
+        opposed=False, fine_tune=None,
+    )  # fmt: skip
+
+
+LARGER = {"matches": 512, "policy_buffer": 400_000, "q_buffer": 200_000, "target": 50}
+"""Settings of fictitious self-play for games in which more can happen than in BG4."""
 TRAININGS: Mapping[str, Preset] = MappingProxyType({
     "nfsp-bg4": _nfsp("BG4", "Table 6"),
     "nfsp-bg5": _nfsp("BG5", "Table 7", policy_buffer=1_000_000, q_buffer=500_000, updates=6,
@@ -60,9 +70,12 @@ TRAININGS: Mapping[str, Preset] = MappingProxyType({
     "rnad-bg4": _rnad("BG4", "Table 9"),
     "rnad-bg5": _rnad("BG5", "Table 10"),
     "rnad-bg6": _rnad("BG6", "Table 11"),
-    "rnad-bg4-quick": _quick("BG4", 16_000_000),
-    "rnad-bg5-quick": _quick("BG5", 12_800_000),
-    "rnad-bg6-quick": _quick("BG6", 16_000_000),
+    "nfsp-bg4-quick": _quick("nfsp", "BG4", 8_000_000),
+    "nfsp-bg5-quick": _quick("nfsp", "BG5", 8_000_000, **LARGER),
+    "nfsp-bg6-quick": _quick("nfsp", "BG6", 20_000_000, **LARGER),
+    "rnad-bg4-quick": _quick_rnad("BG4", 16_000_000),
+    "rnad-bg5-quick": _quick_rnad("BG5", 12_800_000),
+    "rnad-bg6-quick": _quick_rnad("BG6", 16_000_000),
 })  # fmt: skip
 """The trainings that come with the package. The defaults of the algorithms are the appendix's for
 BG4."""

@@ -72,9 +72,9 @@ class RNaDSettings(Settings):
     rho: float | None = Field(None, gt=0)
     """Bound of the weights of what is aimed at; none where it is None, as DeepNash has it. While
     the policy learns from its own matches all weights are 1 and it changes nothing."""
-    fine_tune: int = Field(800_000, ge=0)
+    fine_tune: int | None = Field(800_000, ge=0)
     """Learner steps after which probabilities are rounded: where decisions are weighed, and of the
-    policy that is written (H). With as many as there are in all, only the latter."""
+    policy that is written (H). With None the latter alone are, from the beginning."""
     threshold: float = Field(0.03, ge=0, lt=1)
     """What is less likely is then left out (policy_threshold; H)."""
     bins: int = Field(32, ge=0)
@@ -204,7 +204,8 @@ class RNaD(Training[RNaDSettings, Learned]):
         return nnx.from_flat_state([(path, one) for path, one in found if path[0] != "value"])
 
     def rounding(self, learned: Learned) -> Rounding:
-        return self.rounded if int(learned.loops) >= self.settings.fine_tune else AS_IT_IS
+        after = self.settings.fine_tune
+        return self.rounded if after is None or int(learned.loops) >= after else AS_IT_IS
 
     def probabilities(self, learned: Learned, seen: Any, legal: Any) -> Any:
         """What the policy does that is learned, not rounded; shape (..., actions)."""
@@ -339,7 +340,8 @@ class RNaD(Training[RNaDSettings, Learned]):
             return jnp.zeros(own.shape[0] * own.shape[1]).at[at].set(numbers).reshape(own.shape[:2])
 
         value, eta = self._net(learned.target).worth(rows.seen), self.settings.eta
-        tuned = learned.loops >= self.settings.fine_tune
+        after = self.settings.fine_tune
+        tuned = after is not None and learned.loops >= after
         settled = jax.lax.cond(
             tuned, lambda one: self.rounded(one, likeliest), lambda one: one, now
         )

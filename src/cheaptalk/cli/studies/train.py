@@ -32,7 +32,7 @@ def train(
         typer.Argument(
             help="nfsp: neural fictitious self-play; rnad: regularised Nash dynamics; or a "
             "training that a paper names, with its game and settings: nfsp-bg4 to nfsp-bg6, "
-            "rnad-bg4 to rnad-bg6; or ours, which take minutes: rnad-bg4-quick to rnad-bg6-quick."
+            "rnad-bg4 to rnad-bg6; or ours, which take minutes: the same with -quick behind it."
         ),
     ],
     out: Annotated[
