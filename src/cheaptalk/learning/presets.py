@@ -71,7 +71,7 @@ TRAININGS: Mapping[str, Preset] = MappingProxyType({
     "rnad-bg5": _rnad("BG5", "Table 10"),
     "rnad-bg6": _rnad("BG6", "Table 11"),
     "nfsp-bg4-quick": _quick("nfsp", "BG4", 8_000_000),
-    "nfsp-bg5-quick": _quick("nfsp", "BG5", 8_000_000, **LARGER),
+    "nfsp-bg5-quick": _quick("nfsp", "BG5", 20_000_000, **LARGER),
     "nfsp-bg6-quick": _quick("nfsp", "BG6", 20_000_000, **LARGER),
     "rnad-bg4-quick": _quick_rnad("BG4", 16_000_000),
     "rnad-bg5-quick": _quick_rnad("BG5", 12_800_000),

@@ -111,6 +111,15 @@ def moment(seconds: float) -> str:
     return f"{then.day} {then:%B %Y, %H:%M} UTC"
 
 
+def brief_moment(seconds: float) -> str:
+    """The same where little room is, for columns whose heading says that it is UTC.
+
+    >>> brief_moment(0)
+    '1970-01-01 00:00'
+    """
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
+
+
 def day(then: date) -> str:
     """A day.
 
@@ -175,8 +184,9 @@ def environment(*folders: Path) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters |= {
-        "anchor": anchor, "drawn": drawn, "capital": capital, "counted": counted,
-        "day": day, "exactly": exactly, "fixed": fixed, "game_title": game_title,
+        "anchor": anchor, "brief_moment": brief_moment, "drawn": drawn, "capital": capital,
+        "counted": counted, "day": day, "exactly": exactly, "fixed": fixed,
+        "game_title": game_title,
         "lined_up": lined_up, "moment": moment, "money": money, "plain": plain,
         "prose": prose, "readable": readable, "runs": runs, "set_values": set_values,
         "single": single,

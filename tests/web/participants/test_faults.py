@@ -334,6 +334,7 @@ def test_what_was_written_before_a_restart_counts_after_it(tmp_path: Path) -> No
 
     async def second(there: Open) -> None:
         ada = there.comer("Ada", path)
+        assert ada.who.begun < ada.who.went_on
         sent = await ada.send("page", {"number": number, "why": "a long text"})
         assert sent.status_code == 303
         assert (await ada.look()).ending == "complete"

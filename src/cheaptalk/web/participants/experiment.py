@@ -123,7 +123,7 @@ class Experiment:
             row["id"], guest, row["cohort"], Journey(self.protocol, answered),
             {play["number"]: dict(play) for play in one.plays},
             [Notice(*(told[name] for name in Notice.COLUMNS)) for told in one.notices],
-            list(row["flags"]), begun=row["begun"], waits_since=time.time(),
+            list(row["flags"]), begun=row["begun"], went_on=row["changed"], waits_since=time.time(),
         )  # fmt: skip
         attention = self.protocol.games.attention
         for notice in who.notices:  # nobody could answer while the server was away

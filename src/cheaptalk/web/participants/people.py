@@ -55,6 +55,7 @@ class Participant:
         given, problems: a form that was not whole, as it was filled in, and what it lacks.
         prompt: when a prompt in the game under way is due; None where none is.
         begun: when they came, in seconds since 1970.
+        went_on: when they had last gone on as the server started; 0 for those who came since.
         waits_since: from when on they have waited for others without going away.
         quiz: the page of the last quiz, with its question.
         counted: what they add to the experiment's counts: treatments that they fill, and whether
@@ -73,6 +74,7 @@ class Participant:
     problems: Mapping[str, str] = field(default_factory=dict)
     prompt: float | None = None
     begun: float = 0.0
+    went_on: float = 0.0
     waits_since: float = 0.0
     quiz: Page | None = None
     counted: tuple[tuple[str, ...], bool, bool] = ((), False, False)
