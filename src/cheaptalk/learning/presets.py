@@ -91,7 +91,8 @@ def chosen(
 
     Args:
         named: the algorithm, or the training.
-        game, matches: what is wanted in place of the training's own; None for these.
+        game: what is wanted in place of the training's own; None for that.
+        matches: likewise.
         settings: those that differ.
 
     Raises:
