@@ -10,12 +10,13 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+import pytest
 import uvicorn
 
 from cheaptalk.loopback import listening
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, Store
-from cheaptalk.rules import Chance, games
+from cheaptalk.rules import Chance, CheaptalkError, games
 from cheaptalk.web import Crowd, Links, Tally, demo, make_rooms, open_house
 from cheaptalk.web.bots.guesses import guess
 from cheaptalk.web.bots.pages import Page
@@ -123,6 +124,18 @@ def test_bots_come_by_an_invitation_to_play_one_another(tmp_path: Path) -> None:
     assert [one.matches for one in asyncio.run(main())] == [1, 2]
     with Store.open(tmp_path / "s.sqlite") as store:
         assert len(list(people(store.records("demo")))) == 3
+
+
+@pytest.mark.parametrize("url", ["foo", "http://127.0.0.1:9", f"http://{'x' * 5000}"])
+def test_bots_that_find_no_server_say_so_at_once(url: str) -> None:
+    with pytest.raises(CheaptalkError, match="no server answers at"):
+        asyncio.run(Crowd(url, rest=moment).play())
+
+
+def test_bots_do_not_wait_for_a_game_that_is_not_there(tmp_path: Path) -> None:
+    tally = played(tmp_path / "s.sqlite", games=["no_such_game"])
+    [error] = tally.errors
+    assert error.startswith("nothing is to be played at http://127.0.0.1")
 
 
 def test_a_bot_goes_on_where_a_server_was_away(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from urllib.parse import urljoin, urlsplit
 
 import aiohttp
 
-from cheaptalk.rules import Chance
+from cheaptalk.rules import Chance, CheaptalkError
 from cheaptalk.rules.chance import Stream
 from cheaptalk.web.bots.guesses import guess
 from cheaptalk.web.bots.pages import Form, Page
@@ -127,16 +127,36 @@ class Crowd:
     answers: Mapping[str, str] = field(default_factory=dict)
 
     async def play(self) -> Tally:
-        """Let all play all their matches."""
+        """Let all play all their matches.
+
+        Raises:
+            CheaptalkError: no server answers where they begin.
+        """
         connector = aiohttp.TCPConnector(limit=0)
         jar = aiohttp.DummyCookieJar()  # they are told apart by their links
         async with aiohttp.ClientSession(
             connector=connector, timeout=LONGEST, cookie_jar=jar
         ) as session:
+            await self.knock(session)
             await asyncio.gather(
                 *(Bot(self, number, session).play() for number in range(self.people))
             )
         return self.tally
+
+    async def knock(self, session: aiohttp.ClientSession) -> None:
+        """See whether a server is there at all.
+
+        Raises:
+            CheaptalkError: none answers.
+        """
+        try:
+            async with session.get(self.entry(0)):
+                pass
+        except (aiohttp.ClientError, TimeoutError, ValueError):
+            raise CheaptalkError(
+                f"no server answers at {self.url}; start one with cheaptalk serve, and give the "
+                "address that it says"
+            ) from None
 
     def entry(self, number: int) -> str:
         """Where a bot begins."""
@@ -249,13 +269,19 @@ class Bot:
         return await self.press(fill)
 
     async def choose(self, page: Page) -> Page:
-        """Choose a game, a table of it, or a place; where there is nothing to choose, wait."""
+        """Choose a game, a table of it, or a place; where there is nothing to choose, wait.
+
+        Raises:
+            GaveUp: the page has nothing to wait for.
+        """
         if "/join/" in self.where and page.forms:
             return await self.press(page.forms[0])
         if tables := page.forms_for("open"):
             return await self.press(self.draw().pick(tables))
         games = [one for one in page.links if "/games/" in one and self.wants(one)]
         if not games:
+            if page.refresh is None:
+                raise GaveUp(f"nothing is to be played at {self.where}")
             return await self.wait(page)
         await self.think()
         if self.crowd.invitations:
