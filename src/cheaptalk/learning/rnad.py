@@ -67,11 +67,14 @@ class RNaDSettings(Settings):
     """How far from the mean of its decision's logits a logit is pushed at most (NeuRD beta; H)."""
     force: float = Field(150.0, gt=0)
     """The largest advantage that pushes a logit (NeuRD clip; H), in shares of the scale."""
+    exploration: float = Field(0.0, ge=0, lt=1)
+    """With what probability any legal action is taken instead of the policy's, so that it learns
+    what would come of it; v-trace takes it out again. H has none: matches are the policy's own."""
     c: float = Field(1.0, gt=0)
     """Bound of the weights by which v-trace hands back what comes later (H)."""
     rho: float | None = Field(None, gt=0)
     """Bound of the weights of what is aimed at; none where it is None, as DeepNash has it. While
-    the policy learns from its own matches all weights are 1 and it changes nothing."""
+    the policy learns from its own matches alone all weights are 1 and it changes nothing."""
     fine_tune: int | None = Field(800_000, ge=0)
     """Learner steps after which probabilities are rounded: where decisions are weighed, and of the
     policy that is written (H). With None the latter alone are, from the beginning."""
@@ -252,6 +255,8 @@ class RNaD(Training[RNaDSettings, Learned]):
     ) -> tuple[Array, Array]:
         """An action each, and how likely it was."""
         shares = jax.nn.softmax(masked(self._net(weights)(seen), legal), axis=-1)
+        any_ = legal / jnp.maximum(legal.sum(axis=-1, keepdims=True), 1)
+        shares += self.settings.exploration * (any_ - shares)
         action = by_lot(shares, jax.random.uniform(key, player.shape))
         return action, picked(shares, action)
 

@@ -29,6 +29,7 @@ class Form(StrEnum):
     CSV = "csv"
     PARQUET = "parquet"
     JSONL = "jsonl"
+    CHATS = "chats"
 
 
 @finishing()
@@ -44,7 +45,12 @@ def export(
         ),
     ],
     form: Annotated[
-        Form, typer.Option("--format", help="Tables (csv, parquet), or whole records (jsonl).")
+        Form,
+        typer.Option(
+            "--format",
+            help="Tables (csv, parquet), whole records (jsonl), or what each seat was told and "
+            "answered, to train on (chats).",
+        ),
     ] = Form.CSV,
     raw_cells: RawCellsOption = False,
     workers: Annotated[

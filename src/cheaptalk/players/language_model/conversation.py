@@ -1,6 +1,7 @@
 """What one seat heard and said in a match, as chat messages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from cheaptalk.models import ChatMessage
 from cheaptalk.players.language_model.treatments import LastTurns, Prompt
@@ -16,23 +17,35 @@ class Conversation:
     after the last answer waits for the next question.
 
     Args:
-        asked: the first question that the seat is asked here.
+        seat: whose chat it is.
+        heard: all that it was told and asked, its briefing first; more may come.
+        texts: its answers as it wrote them, by their places in ``heard``; those that are not here
+            are shown in canonical form.
     """
 
-    def __init__(self, game: Game, style: Style, prompt: Prompt, asked: Asked) -> None:
+    def __init__(
+        self,
+        game: Game,
+        style: Style,
+        prompt: Prompt,
+        seat: str,
+        heard: Sequence[Moment],
+        texts: Mapping[int, str] = MappingProxyType({}),
+    ) -> None:
         self.style = style
         self.prompt = prompt
-        self.seat = asked.seat
-        self.heard: Sequence[Moment] = asked.heard
-        self._teller = style.to(game, asked.seat)
-        briefing = self._teller.tell(asked.briefing)
-        self._last: tuple[Event, str] = (asked.briefing, briefing)
+        self.seat = seat
+        self.heard = heard
+        self._teller = style.to(game, seat)
+        first = heard[0].event
+        briefing = self._teller.tell(first)
+        self._last: tuple[Event, str] = (first, briefing)
         self.system = ChatMessage(role="system", content=prompt.opening(briefing))
         self._read = 1
         self._news: list[str] = []
         self._turns: list[tuple[ChatMessage, ChatMessage]] = []
         self._notes: tuple[ChatMessage, ...] = ()
-        self._texts: dict[int, str] = {}
+        self._texts = dict(texts)
         self._hows: dict[type[Action], str] = {}
 
     def catch_up(self) -> None:

@@ -113,7 +113,7 @@ class LanguageModel:
         """What this seat heard and said before this question."""
         talk = self._conversations.get(asked.seat)
         if talk is None or talk.heard is not asked.heard:
-            talk = Conversation(self.game, self.style, self.prompt, asked)
+            talk = Conversation(self.game, self.style, self.prompt, asked.seat, asked.heard)
             self._conversations[asked.seat] = talk
         talk.catch_up()
         return talk

@@ -1,6 +1,6 @@
 """The codebook of an export: what every column of every table holds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ class CodebookEntry(NamedTuple):
     meaning: str
 
 
-RECORD = {
+RECORD: Mapping[str, tuple[str, str]] = {
     "match_id": (TEXT, "Hash of everything that defines the match."),
     "study": (TEXT, "The study that the match is exported with."),
     "game": (TEXT, "The game's name."),
@@ -61,6 +61,17 @@ RECORD = {
     "open_calls": (JSON, "Calls that are no part of the answers: failed, unresolved or live."),
 }  # fmt: skip
 """What a record as one JSON object holds, by key: type and meaning."""
+CHAT: Mapping[str, tuple[str, str]] = {
+    "match_id": (TEXT, "Hash of everything that defines the match."),
+    "game": (TEXT, "The game's name."),
+    "seat": (TEXT, "The seat whose chat it is."),
+    "place": (TEXT, "Where it sat."),
+    "player": (TEXT, "What the study calls the player."),
+    "status": (TEXT, f"How the match ended: {STATUSES}."),
+    "payoff": (NUMBER, "What the place got, in the game's unit; null where it did not finish."),
+    "messages": (JSON, "The briefing, then questions and answers that counted: role and content."),
+}  # fmt: skip
+"""What a chat holds, likewise."""
 
 
 INTRODUCTION = """\

@@ -1,9 +1,10 @@
 """Exporting a study: tables for analysis, or whole records, with a codebook.
 
 ``csv`` and ``parquet`` make tables (matches, answers, calls and, where a study was judged,
-judgements); ``jsonl`` makes one file with a whole record a line, readable without this package. Of
-a study with people there are tables of them, too: participants, responses, plays and payments. A
-``codebook`` says what everything holds.
+judgements); ``jsonl`` makes one file with a whole record a line, readable without this package;
+``chats`` makes one with a line for each seat of each match that ended and counts: what it was told
+and what it answered, as language models are trained on. Of a study with people there are tables of
+them, too: participants, responses, plays and payments. A ``codebook`` says what everything holds.
 """
 
 import secrets
@@ -19,7 +20,8 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.exclusions import Standing
-from cheaptalk.records.exports.codebook import RECORD, CodebookEntry, write_codebook
+from cheaptalk.records.exports.chats import chats
+from cheaptalk.records.exports.codebook import CHAT, RECORD, CodebookEntry, write_codebook
 from cheaptalk.records.exports.people import PEOPLE, people_rows
 from cheaptalk.records.exports.rows import (
     CALL,
@@ -89,7 +91,7 @@ def export(
         study: a study in the store, or its name.
         to: the folder, which must not exist or be empty, or a file that ends in ``.zip``, which is
             replaced.
-        form: ``csv``, ``parquet`` or ``jsonl``.
+        form: ``csv``, ``parquet``, ``jsonl`` or ``chats``.
         raw_cells: write texts in CSV as they are; else one that a spreadsheet would take for a
             formula gets a quotation mark before it.
         workers: processes that write at the same time, where there is much to write and this
@@ -184,11 +186,11 @@ def _explained(store: Store, study: str, form: str) -> list[CodebookEntry]:
     """What everything in the files of a study is."""
     tables = {name: sheet.columns for name, sheet in _sheets(store, study).items()}
     entries: list[CodebookEntry] = []
-    if form == "jsonl":
+    if form in LINES:
         tables = {}
+        name, keys = LINES[form]
         entries += [
-            CodebookEntry("matches", key, "", kind, "", said)
-            for key, (kind, said) in RECORD.items()
+            CodebookEntry(name, key, "", kind, "", said) for key, (kind, said) in keys.items()
         ]
     tables |= PEOPLE if has_people(store, study) else {}
     return entries + [
@@ -279,6 +281,25 @@ def _write_lines(store: Store, study: str, folder: Path, _raw: bool, part: Part)
     return Counter(matches=count)
 
 
+def _write_chats(store: Store, study: str, folder: Path, _raw: bool, part: Part) -> Counter[str]:
+    count = 0
+    standing = Standing(store, study)
+    with (folder / "chats.jsonl").open("w", encoding="utf-8", newline="") as file:
+        for record in store.records(study, bodies=True, where=of_part(part)):
+            if record.over and not standing.of(record).dropped:
+                for chat in chats(record):
+                    file.write(standard_json(chat.as_json()) + "\n")
+                    count += 1
+    return Counter(chats=count)
+
+
+LINES: Mapping[str, tuple[str, Mapping[str, tuple[str, str]]]] = {
+    "jsonl": ("matches", RECORD),
+    "chats": ("chats", CHAT),
+}
+"""Formats with a JSON object a line: what a line is of, and its keys."""
+
+
 class Form(NamedTuple):
     """How a study is written in a format.
 
@@ -297,4 +318,5 @@ FORMS: dict[str, Form] = {
     "csv": Form(partial(_write_tables, csv_sink), partial(join_text, headings=1), csv_sink),
     "parquet": Form(partial(_write_tables, parquet_sink), join_parquet, parquet_sink),
     "jsonl": Form(_write_lines, join_text, lines_sink),
+    "chats": Form(_write_chats, join_text, lines_sink),
 }

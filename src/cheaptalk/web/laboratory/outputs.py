@@ -20,7 +20,7 @@ from cheaptalk.web.laboratory.commands import Command, Commands
 from cheaptalk.web.laboratory.overview import Overview, Overviews
 from cheaptalk.whole_files import whole_file
 
-FORMS = ["csv", "parquet", "jsonl"]
+FORMS = ["csv", "parquet", "jsonl", "chats"]
 """The formats of exports."""
 
 VIEWER = ("--viewer", "../transcripts")

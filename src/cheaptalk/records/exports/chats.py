@@ -1,0 +1,88 @@
+"""Chats to learn from: what each seat of a match was told, and what it answered.
+
+A seat's chat is what a language model in its place is sent, with the answers that counted: none of
+those that did not, and nothing that only other seats knew.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from cheaptalk.models import ChatMessage
+from cheaptalk.players.language_model.candidates import refinable
+from cheaptalk.players.language_model.conversation import Conversation
+from cheaptalk.players.language_model.seat import ModelSeat
+from cheaptalk.records.record import MatchRecord, Status
+from cheaptalk.rules import Moment
+
+NOBODY = ModelSeat(model="script/legal")
+"""The words of whom nobody set: those of the game's own style."""
+
+
+class Chat(NamedTuple):
+    """What one seat heard and said in a match.
+
+    Attributes:
+        match_id, game: the match, and what was played.
+        seat, place, player: whose chat it is, where it sat, and what the study calls its player.
+        status: how the match ended.
+        payoff: what its place got, in the game's unit; None where the match did not finish.
+        messages: the briefing, then questions and answers in turn. The last is an answer; there is
+            the briefing alone where the seat gave none.
+    """
+
+    match_id: str
+    game: str
+    seat: str
+    place: str
+    player: str
+    status: Status
+    payoff: float | None
+    messages: tuple[ChatMessage, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """One JSON object, with messages as chat templates and trainers take them."""
+        told = [one.model_dump() for one in self.messages]
+        return self._asdict() | {"status": self.status.value, "messages": told}
+
+
+def chats(record: MatchRecord) -> Iterator[Chat]:
+    """The chats of all seats of a match, in the game's order.
+
+    A model's is in the style that it played in, with its persona, and with its answers as it wrote
+    them where its past answers were shown to it so; all of it, whatever it was to remember. The
+    others are in the game's own style.
+
+    Raises:
+        OtherVersion: the match was played under other rules than those installed.
+        ReplayMismatch: there is nothing to replay, or it does not fit the rules.
+    """
+    table = record.replay()
+    for seat, place in record.at.items():
+        heard = table.heard[seat]
+        spec = _spec(record.seats[place]["spec"])
+        player = spec.player(record.rules)
+        texts = _texts(record, seat, heard, spec) if spec.past_answers == "verbatim" else {}
+        prompt = player.prompt._replace(history="all")
+        talk = Conversation(record.rules, player.style, prompt, seat, heard, texts)
+        talk.catch_up()
+        yield Chat(
+            record.id, record.game, seat, place, record.label(place), record.status,
+            (record.payoffs or {}).get(place), tuple(talk.past()),
+        )  # fmt: skip
+
+
+def _spec(written: Mapping[str, Any]) -> ModelSeat:
+    return ModelSeat.model_validate(written) if written.get("model") else NOBODY
+
+
+def _texts(
+    record: MatchRecord, seat: str, heard: Sequence[Moment], spec: ModelSeat
+) -> dict[int, str]:
+    """What the seat wrote where it answered, by place among what it heard; not what it chose."""
+    made = [(place, one.action) for place, one in enumerate(heard) if one.action is not None]
+    given = [one for one in record.answers if one.seat == seat and one.action is not None]
+    return {
+        place: answer.calls[-1]["reply"]["text"]
+        for (place, action), answer in zip(made, given, strict=True)
+        if answer.calls and not (spec.refine and refinable(type(action)))
+    }
