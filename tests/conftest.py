@@ -26,7 +26,7 @@ for variable in ("CHEAPTALK_PROVIDERS", "CHEAPTALK_SETTINGS"):
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, processes would inherit its deafness
 LACKING = {
     "browser": None if CHROMIUM else "no Chromium is installed",
-    "lm": None if all(map(find_spec, ("torch", "transformers"))) else "needs the extra lm",
+    "lm": None if all(map(find_spec, ("torch", "trl"))) else "needs the extra tune",
 }
 """Why tests with a mark cannot run here; None if they can."""
 

@@ -103,9 +103,9 @@ def test_locks_name_no_index_and_hash_everything(lock: str) -> None:
     assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
 
 
-@pytest.mark.parametrize("extra", ["report", "dev", "lm"])
-def test_locks_pin_what_the_project_declares(extra: str) -> None:
-    versions = pinned(f"{extra}.txt")
+@pytest.mark.parametrize(("lock", "extra"), [("report", "report"), ("dev", "dev"), ("lm", "tune")])
+def test_locks_pin_what_the_project_declares(lock: str, extra: str) -> None:
+    versions = pinned(f"{lock}.txt")
     stale = [
         str(requirement)
         for requirement in needed(extra)
@@ -146,7 +146,9 @@ def test_what_is_declared_is_imported_and_what_is_imported_is_declared() -> None
 
 @pytest.mark.parametrize("extra", extras())
 def test_the_doctor_looks_for_what_an_extra_brings(extra: str) -> None:
-    others = {"predict": ("analysis",), "figures": ("report",), "learn": ("report",)}.get(extra, ())
+    others = {
+        "predict": ("analysis",), "figures": ("report",), "learn": ("report",), "tune": ("lm",),
+    }.get(extra, ())  # fmt: skip
     assert set(extras()[extra]) == declared(extra) - declared(*others)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cheaptalk.records import Store
-from cheaptalk.whole_files import read_whole, whole_file
+from cheaptalk.whole_files import read_whole, whole_file, whole_folder
 
 
 def test_a_file_takes_its_place_when_all_is_written(tmp_path: Path) -> None:
@@ -71,3 +71,19 @@ def test_a_device_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
     short = tmp_path / "short"
     short.write_bytes(b"\xef\xbb\xbf" + "Zürich".encode())
     assert read_whole(short, 10) == "Zürich"
+
+
+def test_a_folder_takes_its_place_when_all_is_written_or_not_at_all(tmp_path: Path) -> None:
+    out = tmp_path / "on" / "the" / "way"
+    with pytest.raises(ZeroDivisionError), whole_folder(out) as folder:
+        (folder / "half").touch()
+        raise ZeroDivisionError
+    assert [*out.parent.iterdir()] == []
+    out.mkdir()
+    with whole_folder(out) as folder:
+        (folder / "a").write_text("1")
+        assert [*out.iterdir()] == []
+    assert [one.name for one in out.iterdir()] == ["a"]
+    with pytest.raises(FileExistsError), whole_folder(out):
+        pass
+    assert [*out.parent.iterdir()] == [out]

@@ -3,6 +3,7 @@
 import errno
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources.abc import Traversable
@@ -73,6 +74,28 @@ def whole_path(path: Path) -> Iterator[Path]:
     finally:
         if half.exists():
             half.unlink()
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """A folder to write in, which takes the place of a new or empty one once all is written.
+
+    Raises:
+        FileExistsError: something is there.
+        OSError: it cannot be written; nothing is left of it.
+    """
+    path = path.absolute()
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise FileExistsError(errno.EEXIST, "it is there already", str(path))
+    half = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        half.mkdir(parents=True)
+        yield half
+        if path.exists():
+            path.rmdir()
+        half.rename(path)
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
 
 
 def read_whole(path: Path | Traversable, most: int = LONGEST) -> str:

@@ -44,6 +44,7 @@ def extras() -> dict[str, tuple[str, ...]]:
         "predict": ("catboost", "sklearn", "xgboost"),
         "web": WEB,
         "lm": ct.models.model_strings.IN_PROCESS_NEEDS,
+        "tune": ("datasets", "peft", "trl"),
     }
 
 

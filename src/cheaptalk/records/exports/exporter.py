@@ -7,7 +7,6 @@ and what it answered, as language models are trained on. Of a study with people 
 them, too: participants, responses, plays and payments. A ``codebook`` says what everything holds.
 """
 
-import secrets
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Protocol
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -50,6 +50,7 @@ from cheaptalk.records.store.parts import Part, of_part, over_parts
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError, games, unknown
+from cheaptalk.whole_files import whole_folder, whole_path
 
 __all__ = ["Exported", "export"]
 
@@ -116,6 +117,10 @@ def export(
                 if has_people(opened, study):
                     rows |= _write_people(opened, study, form, folder, raw_cells)
                 write_codebook(folder, _explained(opened, study, form))
+        except FileExistsError as error:
+            raise CheaptalkError(
+                f"{to} is there already; name a new folder, or a .zip to replace"
+            ) from error
         except OSError as error:
             raise CheaptalkError(f"{to} cannot be written: {error.strerror or error}") from error
     return Exported(place, dict(rows))
@@ -124,26 +129,15 @@ def export(
 @contextmanager
 def _whole(to: Path) -> Iterator[Path]:
     """A folder to write in, which is put in its place when all is written."""
-    to = to.absolute()
-    if to.suffix != ".zip" and to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise CheaptalkError(f"{to} is there already; name a new folder, or a .zip to replace")
-    folder = to.with_name(f".{to.name}.{secrets.token_hex(4)}")
-    archive = folder.with_name(f"{folder.name}.part")
-    try:
-        folder.mkdir(parents=True)
-        yield folder
-        if to.suffix == ".zip":
-            with ZipFile(archive, "w", ZIP_DEFLATED) as packed:
-                for file in sorted(folder.iterdir()):
-                    packed.write(file, file.name)
-            archive.replace(to)
-        else:
-            if to.exists():
-                to.rmdir()
-            folder.rename(to)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        archive.unlink(missing_ok=True)
+    if to.suffix != ".zip":
+        with whole_folder(to) as folder:
+            yield folder
+        return
+    with whole_path(to.absolute()) as archive, TemporaryDirectory(dir=archive.parent) as aside:
+        yield Path(aside)
+        with ZipFile(archive, "w", ZIP_DEFLATED) as packed:
+            for file in sorted(Path(aside).iterdir()):
+                packed.write(file, file.name)
 
 
 def _written(

@@ -1,0 +1,1 @@
+"""Language models as learners: chats in tokens, small models made here, self-play."""

@@ -1,0 +1,1 @@
+"""What trains language models on chats: here, or at a provider."""

@@ -1,0 +1,101 @@
+"""Language models that are made and trained here: from nothing, whole, and by LoRA."""
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.learning.language.pretraining import Shape, pretrain
+from cheaptalk.learning.language.trainers.local import (
+    LocalTraining,
+    Step,
+    TrainingFailed,
+    fine_tune,
+)
+from cheaptalk.records.exports.chats import chats
+from tests.tiny_model import make_tiny_model
+
+pytestmark = pytest.mark.lm
+
+SHAPE = Shape(vocabulary=1_200, hidden=16, layers=1, heads=2)
+Chats = list[list[dict[str, str]]]
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> Chats:
+    """Chats of scripted negotiators."""
+    study: dict[str, Any] = {
+        "name": "said", "deals": 12, "games": [{"game": "deal_or_no_deal"}],
+        "players": {"honest": "honest"}, "pairing": "self",
+    }  # fmt: skip
+    file = tmp_path_factory.mktemp("said") / "s.sqlite"
+    ct.run(ct.studies.parse_study(study, "test"), file)
+    with ct.Store.open(file) as store:
+        told = [one for record in store.records("said", bodies=True) for one in chats(record)]
+    return [json.loads(json.dumps(one.as_json()))["messages"] for one in told]
+
+
+@pytest.fixture(scope="module")
+def base(said: Chats, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model that learned little."""
+    folder = tmp_path_factory.mktemp("base")
+    pretrain(said, folder / "model", SHAPE, LocalTraining(epochs=1, batch=8, rate=1e-2))
+    return folder / "model"
+
+
+def weights(folder: Path) -> Any:
+    torch, transformers = import_module("torch"), import_module("transformers")
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    return torch.cat([one.detach().flatten() for one in model.parameters()])
+
+
+def test_what_is_always_said_the_same_is_a_token_or_two(base: Path, said: Chats) -> None:
+    tokenizer = import_module("transformers").AutoTokenizer.from_pretrained(base)
+    assert len(tokenizer) <= SHAPE.vocabulary
+    briefing = said[0][0]["content"]
+    ids = tokenizer(briefing)["input_ids"]
+    assert tokenizer.decode(ids) == briefing
+    assert len(ids) < len(briefing.split()) / 2
+    assert len(tokenizer("2 hats, 12 balls and “ö”")["input_ids"]) > 10  # what it never read, too
+
+
+@pytest.mark.parametrize("lora", [0, 2])
+def test_a_model_learns_what_players_said(
+    said: Chats, base: Path, tmp_path: Path, lora: int
+) -> None:
+    steps: list[Step] = []
+    settings = LocalTraining(epochs=6, batch=8, rate=2e-2, lora=lora)
+    fine_tune(base, said, tmp_path / "tuned", settings, steps.append)
+    assert steps[-1].done == steps[-1].of == 18
+    assert steps[-1].loss < steps[0].loss - 0.05
+    fine_tune(base, said, tmp_path / "again", settings)
+    assert weights(tmp_path / "tuned").equal(weights(tmp_path / "again"))
+    assert not weights(tmp_path / "tuned").equal(weights(base))
+
+
+def test_what_was_trained_sits_down_at_a_table(base: Path, tmp_path: Path) -> None:
+    study: dict[str, Any] = {
+        "name": "seated", "deals": 1, "games": [{"game": "deal_or_no_deal"}],
+        "players": {"model": {"model": f"hf/{base}", "max_tokens": 8, "tries": 2}},
+        "pairing": "self",
+    }  # fmt: skip
+    ct.run(ct.studies.parse_study(study, "test"), tmp_path / "s.sqlite")
+    with ct.Store.open(tmp_path / "s.sqlite") as store:
+        (record,) = store.records("seated", bodies=True)
+    assert record.over
+    assert all(call["reply"]["text"] is not None for one in record.answers for call in one.calls)
+
+
+def test_what_cannot_be_trained_is_said_in_a_sentence(said: Chats, tmp_path: Path) -> None:
+    plain = LocalTraining()
+    with pytest.raises(TrainingFailed, match="is no language model that can be loaded"):
+        fine_tune(tmp_path, said, tmp_path / "out", plain)
+    tiny = make_tiny_model(tmp_path / "tiny")
+    with pytest.raises(TrainingFailed, match="no chat to learn from"):
+        fine_tune(tiny, [], tmp_path / "out", plain)
+    with pytest.raises(TrainingFailed, match="stopped being numbers"):
+        fine_tune(tiny, said[:2], tmp_path / "out", LocalTraining(rate=1e30, batch=1, epochs=2))
+    assert not (tmp_path / "out").exists()

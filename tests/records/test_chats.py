@@ -1,0 +1,50 @@
+"""Chats of records: what a language model in a seat is sent, and what it answered."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import cheaptalk as ct
+from cheaptalk.records import Store
+from cheaptalk.records.exports import codebook
+from cheaptalk.records.exports.exporter import export
+
+
+def test_chats_are_what_models_were_sent_with_the_answers_that_counted(tmp_path: Path) -> None:
+    talking: dict[str, Any] = {
+        "name": "talking", "deals": 2, "pairing": "all",
+        "games": [{"game": name} for name in ("deal_or_no_deal", "persuasion")],
+        "players": {
+            "model": {"model": "script/legal", "persona": "selfish"},
+            "forgetful": {"model": "script/legal", "history": {"last": 1}},
+            "luck": "random",
+        },
+    }  # fmt: skip
+    with Store.open(tmp_path / "s.sqlite", create=True) as store:
+        ct.run(ct.studies.parse_study(talking, "test"), store)
+        assert export(store, "talking", tmp_path / "out", "chats").rows.keys() == {"chats"}
+        lines = (tmp_path / "out" / "chats.jsonl").read_text(encoding="utf-8").splitlines()
+        told = {(one["match_id"], one["seat"]): one for one in map(json.loads, lines)}
+        assert {key for one in told.values() for key in one} == codebook.CHAT.keys()
+        records = list(store.records("talking", bodies=True))
+    assert {one.game for one in records} == {one["game"] for one in told.values()}
+    assert len(told) == sum(len(one.at) for one in records)
+    for record in records:
+        payoffs, compared = record.payoffs or {}, Counter[str]()
+        for answer in record.answers:
+            chat = told[record.id, answer.seat]
+            place = record.place_of(answer.seat)
+            assert (chat["place"], chat["payoff"]) == (place, payoffs[place])
+            roles = [one["role"] for one in chat["messages"]]
+            assert roles == ["system", *["user", "assistant"] * (len(roles) // 2)]
+            for call in answer.calls[:1]:
+                compared[answer.seat] += 1
+                sent = call["call"]["messages"]
+                at = 2 * compared[answer.seat]
+                assert sent[0] == chat["messages"][0]
+                assert sent[-1] == chat["messages"][at - 1]
+                if record.label(place) == "model":
+                    assert sent == chat["messages"][:at]
+        for seat, times in compared.items():
+            assert len(told[record.id, seat]["messages"]) == 1 + 2 * times
