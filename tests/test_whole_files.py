@@ -75,9 +75,8 @@ def test_a_device_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
 
 def test_a_folder_takes_its_place_when_all_is_written_or_not_at_all(tmp_path: Path) -> None:
     out = tmp_path / "on" / "the" / "way"
-    with pytest.raises(ZeroDivisionError), whole_folder(out) as folder:
-        (folder / "half").touch()
-        raise ZeroDivisionError
+    with pytest.raises(FileNotFoundError), whole_folder(out) as folder:
+        (folder / "half").rename(folder / "whole")
     assert [*out.parent.iterdir()] == []
     out.mkdir()
     with whole_folder(out) as folder:
