@@ -10,7 +10,7 @@ import pytest
 
 from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply
 from cheaptalk.models.clients import open_models
-from cheaptalk.models.local import TOGETHER, Generator, PendingCall, answers, together
+from cheaptalk.models.local import Generator, PendingCall, answers, together
 from cheaptalk.models.settings import wire
 from tests.tiny_model import make_tiny_model
 
@@ -113,9 +113,8 @@ def waiting(**settings: Any) -> PendingCall:
 
 def test_calls_with_equal_settings_are_answered_together() -> None:
     calls = [waiting(temperature=place % 2) for place in range(6)]
-    assert together(calls) == (calls[::2], calls[1::2])
-    many = [waiting() for _ in range(TOGETHER + 1)]
-    assert together(many) == (many[:TOGETHER], many[TOGETHER:])
+    assert together(calls, 16) == (calls[::2], calls[1::2])
+    assert together(calls, 2) == (calls[:3:2], [calls[1], *calls[3:]])
 
 
 class Fragile:
@@ -139,4 +138,4 @@ def test_a_call_that_breaks_the_model_takes_no_other_with_it() -> None:
 
 def test_a_call_with_a_seed_is_answered_alone() -> None:
     calls = [waiting(seed=1), waiting(seed=1), waiting()]
-    assert together(calls) == (calls[:1], calls[1:])
+    assert together(calls, 16) == (calls[:1], calls[1:])

@@ -18,8 +18,10 @@ from cheaptalk.models.http.transport import broken
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 
-TOGETHER = 16
-"""Calls that are answered together at most."""
+TOGETHER = (16, 512)
+"""Calls that are answered together at most, by a large model and by a small one."""
+WEIGHED = 10**9
+"""Weights times calls, up to which a model is small."""
 
 
 class PendingCall(NamedTuple):
@@ -107,7 +109,7 @@ class Worker:
         while going or kept:
             going = going and self._take_what_waits(kept)
             if kept:
-                now, kept = together(kept)
+                now, kept = together(kept, asked.most)
                 self._answer(asked, now)
 
     def _take_what_waits(self, kept: list[PendingCall]) -> bool:
@@ -130,25 +132,33 @@ class Worker:
 
 
 def answers(asked: "Generator", calls: list[PendingCall]) -> list[Reply]:
-    """What a model says to calls together; to each alone where one, or their number, breaks it."""
+    """What a model says to calls together; to halves of them where one or their number breaks it."""
     try:
         return asked.answer([one.call for one in calls], max(one.until for one in calls))
     except Exception as error:  # noqa: BLE001 - a model that breaks is a failed call
         if len(calls) == 1:
             return [broken(f"the model failed: {error}", retry=False)]
-    return [reply for one in calls for reply in answers(asked, [one])]
+    half = len(calls) // 2
+    return [*answers(asked, calls[:half]), *answers(asked, calls[half:])]
 
 
-def together(waiting: list[PendingCall]) -> tuple[list[PendingCall], list[PendingCall]]:
-    """The calls to answer at once, with the first of those that wait, and the rest."""
+def together(waiting: list[PendingCall], most: int) -> tuple[list[PendingCall], list[PendingCall]]:
+    """The calls to answer at once, with the first of those that wait, and the rest.
+
+    Args:
+        most: how many there can be; one that has a seed is alone.
+    """
     settings = waiting[0].call.settings
-    most = 1 if settings.seed is not None else TOGETHER
+    most = 1 if settings.seed is not None else most
     now = [one for one in waiting if one.call.settings == settings][:most]
     return now, [one for one in waiting if one not in now]
 
 
 class Generator:
     """A causal language model with its tokenizer.
+
+    Attributes:
+        most: calls that it answers together at most.
 
     Raises:
         OSError: there is no such model.
@@ -165,6 +175,8 @@ class Generator:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         model = transformers.AutoModelForCausalLM.from_pretrained(name, dtype="auto")
         self.model = model.to(device).eval()
+        few, many = TOGETHER
+        self.most = max(few, min(many, WEIGHED // max(1, model.num_parameters())))
 
     def answer(self, calls: list[ModelCall], until: float) -> list[Reply]:
         """Answer calls with equal settings together, by a point of the clock."""
