@@ -132,7 +132,10 @@ class Worker:
 
 
 def answers(asked: "Generator", calls: list[PendingCall]) -> list[Reply]:
-    """What a model says to calls together; to halves of them where one or their number breaks it."""
+    """What a model says to calls together; to halves of them where one, or their number, breaks it.
+
+    What breaks it alone is a failed call.
+    """
     try:
         return asked.answer([one.call for one in calls], max(one.until for one in calls))
     except Exception as error:  # noqa: BLE001 - a model that breaks is a failed call
