@@ -1,0 +1,111 @@
+"""Self-play: what is kept, what the next model learns from, and what is taken up again."""
+
+import json
+import shutil
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.learning.language.filters import above_mean, everything, positive
+from cheaptalk.learning.language.pretraining import Shape, pretrain
+from cheaptalk.learning.language.self_play import STORE, SelfPlay, SelfPlayFailed, self_play
+from cheaptalk.learning.language.trainers.local import LocalTraining
+from cheaptalk.models import ChatMessage
+from cheaptalk.records import Status, Store
+from cheaptalk.records.exports.chats import Chat, chats
+from tests.tiny_model import make_tiny_model
+
+SAID = tuple(ChatMessage(role=role, content=role) for role in ("system", "user", "assistant"))
+
+
+def chat(payoff: float | None, messages: tuple[ChatMessage, ...] = SAID) -> Chat:
+    status = Status.FORFEITED if payoff is None else Status.FINISHED
+    return Chat("m", "game", "seat", "place", "player", status, payoff, messages)
+
+
+def test_filters_keep_what_they_say() -> None:
+    heard = [chat(one) for one in (0.0, 4.0, 8.0, 0.0, None)] + [chat(12.0, SAID[:1])]
+    assert [one.payoff for one in above_mean(heard)] == [8.0]  # 24 by 5 is 4.8
+    assert [one.payoff for one in positive(heard)] == [4.0, 8.0]
+    assert [one.payoff for one in everything(heard)] == [0.0, 4.0, 8.0, 0.0]
+    assert above_mean([]) == above_mean([chat(3.0), chat(3.0)]) == []
+
+
+DINNER: dict[str, Any] = {"players": 2, "rounds": 1}
+SMALL: dict[str, Any] = {
+    "game": "diners_dilemma", "parameters": DINNER, "matches": 8, "iterations": 2,
+    "player": {"max_tokens": 24, "tries": 3, "temperature": 1.0},
+    "training": {"epochs": 1, "batch": 4, "rate": 1e-3},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that orders this or that, mostly in due form."""
+    folder = tmp_path_factory.mktemp("base")
+    study: dict[str, Any] = {
+        "name": "dinner", "deals": 40, "games": [{"game": "diners_dilemma", "fixed": DINNER}],
+        "players": {"random": "random"}, "pairing": "self",
+    }  # fmt: skip
+    ct.run(ct.studies.parse_study(study, "test"), folder / "s.sqlite")
+    with Store.open(folder / "s.sqlite") as store:
+        said = [one.as_json()["messages"] for record in store.records("dinner", bodies=True)
+                for one in chats(record)]  # fmt: skip
+    pretrain(said, folder / "model", Shape(vocabulary=900, hidden=32, layers=1, heads=2),
+             LocalTraining(epochs=20, batch=8, rate=1e-2))  # fmt: skip
+    return folder / "model"
+
+
+def rows(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.lm
+def test_each_model_learns_from_the_better_half_of_the_one_before(
+    base: Path, tmp_path: Path
+) -> None:
+    settings = SelfPlay.model_validate(SMALL)
+    done = self_play(base, tmp_path, settings)
+    assert [one.number for one in done] == [0, 1, 2]
+    assert [one.model for one in done] == [
+        str(base),
+        *(str(tmp_path / f"model-{n}") for n in (1, 2)),
+    ]
+    assert done[-1].kept is None
+    deals = set[str]()
+    with Store.open(tmp_path / STORE) as store:
+        for one in done:
+            records = list(store.records(f"iteration-{one.number}", bodies=True))
+            payoffs = [payoff for record in records for payoff in (record.payoffs or {}).values()]
+            assert len(records) == 8
+            assert one.mean == pytest.approx(fmean(payoffs))
+            deals |= {record.body["seed"] for record in records}
+            if one.kept is not None:
+                kept = rows(tmp_path / f"chats-{one.number + 1}.jsonl")
+                assert len(kept) == one.kept == sum(got > one.mean for got in payoffs)
+                assert {row["match_id"] for row in kept} <= {record.id for record in records}
+                assert all(row["payoff"] > one.mean for row in kept)
+    assert len(deals) == 24
+    models = [(tmp_path / f"model-{number}" / "model.safetensors") for number in (1, 2)]
+    written = [one.stat().st_mtime_ns for one in models]
+    assert models[0].read_bytes() != models[1].read_bytes()
+
+    shutil.rmtree(models[1].parent)  # as if it had been stopped there
+    assert self_play(base, tmp_path, settings) == done
+    assert models[0].stat().st_mtime_ns == written[0]
+    with pytest.raises(SelfPlayFailed, match="is a self-play with matches 8, not 9"):
+        self_play(base, tmp_path, settings.model_copy(update={"matches": 9}))
+
+
+@pytest.mark.lm
+def test_where_nobody_is_above_the_mean_there_is_nothing_to_learn(tmp_path: Path) -> None:
+    settings = SelfPlay.model_validate(SMALL | {"matches": 2, "player": {"max_tokens": 4}})
+    tiny = make_tiny_model(tmp_path / "tiny")  # which never says anything
+    with pytest.raises(
+        SelfPlayFailed, match="of 4 chats of iteration 0 the filter above_mean keeps"
+    ):
+        self_play(tiny, tmp_path / "out", settings)
+    assert not (tmp_path / "out" / "model-1").exists()
