@@ -104,7 +104,8 @@ def test_a_step_moves_logits_and_values_as_worked_out_by_hand() -> None:
         weights=nets[0], target=nets[1], anchor=nets[2], before=nets[3], loops=rnad.jnp.array(3)
     )  # of eight loops with this anchor, so that it weighs three quarters
     luck = jax.random.uniform(keys[0], (16, LONGER.luck))
-    played = rnad.play(LONGER, luck, lambda *asked: training._act(nets[0], *asked), keys[1])
+    calm = np.zeros((16, 2), bool)
+    played = rnad.play(LONGER, luck, lambda *asked: training._act(nets[0], calm, *asked), keys[1])
     slope, _ = jax.jit(training._slope)(learned, played)
     heads_of = [[np.asarray(one, float) for one in training._net(net).both(played.seen)]
                 for net in nets]  # fmt: skip

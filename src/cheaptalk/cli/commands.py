@@ -89,6 +89,10 @@ GROUPS: dict[str, dict[str, Entry]] = {
             "studies.train:exploitability",
             "Say what could be gained against a policy by playing otherwise.",
         ),
+        "lm": Entry(
+            "studies.lm:commands",
+            "Make small language models, and train them on what players said.",
+        ),
     },
     "Studies": {
         "plan": Entry(

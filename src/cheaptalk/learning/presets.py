@@ -76,6 +76,10 @@ TRAININGS: Mapping[str, Preset] = MappingProxyType({
     "rnad-bg4-quick": _quick_rnad("BG4", 16_000_000),
     "rnad-bg5-quick": _quick_rnad("BG5", 12_800_000),
     "rnad-bg6-quick": _quick_rnad("BG6", 16_000_000),
+    "rnad-bargaining-quick": _quick(
+        "rnad", "bargaining", 3_000_000, rate=5e-4, sizes=(250,), repeats=(1,), averaging=0.02,
+        eta=0.1, opposed=False, exploration=0.1, force=20, beta=10, fine_tune=None,
+    ),
 })  # fmt: skip
 """The trainings that come with the package. The defaults of the algorithms are the appendix's for
 BG4."""

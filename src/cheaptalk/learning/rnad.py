@@ -68,8 +68,8 @@ class RNaDSettings(Settings):
     force: float = Field(150.0, gt=0)
     """The largest advantage that pushes a logit (NeuRD clip; H), in shares of the scale."""
     exploration: float = Field(0.0, ge=0, lt=1)
-    """With what probability any legal action is taken instead of the policy's, so that it learns
-    what would come of it; v-trace takes it out again. H has none: matches are the policy's own."""
+    """With what probability a player takes any legal action all through a match, so that what the
+    policy would not do is known, too; v-trace takes it out again. H has none."""
     c: float = Field(1.0, gt=0)
     """Bound of the weights by which v-trace hands back what comes later (H)."""
     rho: float | None = Field(None, gt=0)
@@ -223,9 +223,12 @@ class RNaD(Training[RNaDSettings, Learned]):
 
     def _loop(self, learned: Learned) -> tuple[Learned, Array]:
         """Play matches, and learn from them."""
-        key, dealt, acted = jax.random.split(learned.key, 3)
+        key, dealt, acted, wild = jax.random.split(learned.key, 4)
         luck = jax.random.uniform(dealt, (self.settings.matches, self.game.luck))
-        played = play(self.game, luck, partial(self._act, learned.weights), acted)
+        explores = jax.random.bernoulli(
+            wild, self.settings.exploration, (self.settings.matches, len(self.game.players))
+        )
+        played = play(self.game, luck, partial(self._act, learned.weights, explores), acted)
         slope, told = self._slope(learned, played)
         change, steps = self.steps.update(slope, learned.steps)
         weights = optax.apply_updates(learned.weights, change)
@@ -251,12 +254,15 @@ class RNaD(Training[RNaDSettings, Learned]):
         return (loops - begins[at]) % size, size
 
     def _act(
-        self, weights: Any, player: Array, seen: Array, legal: Array, key: Array
+        self, weights: Any, explores: Array, player: Array, seen: Array, legal: Array, key: Array
     ) -> tuple[Array, Array]:
-        """An action each, and how likely it was."""
-        shares = jax.nn.softmax(masked(self._net(weights)(seen), legal), axis=-1)
-        any_ = legal / jnp.maximum(legal.sum(axis=-1, keepdims=True), 1)
-        shares += self.settings.exploration * (any_ - shares)
+        """An action each, and how likely it was.
+
+        Args:
+            explores: which players take any action; shape (matches, players).
+        """
+        logits = jnp.where(picked(explores, player)[:, None], 0.0, self._net(weights)(seen))
+        shares = jax.nn.softmax(masked(logits, legal), axis=-1)
         action = by_lot(shares, jax.random.uniform(key, player.shape))
         return action, picked(shares, action)
 

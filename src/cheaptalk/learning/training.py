@@ -4,9 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
-
-from pydantic import ValidationError
+from typing import Any, NamedTuple
 
 from cheaptalk.arrays.games import array_game
 from cheaptalk.learning.algorithms import ALGORITHMS, Progress, Settings, Training
@@ -15,10 +13,9 @@ from cheaptalk.learning.examiner import Examiner
 from cheaptalk.learning.logs import Board, Log, log_beside
 from cheaptalk.learning.networks import Device, device_of, jax
 from cheaptalk.learning.policy import write_policy
-from cheaptalk.rules import CheaptalkError, Game, Value, game_box, games, suggest
-from cheaptalk.rules.errors import first_problem
+from cheaptalk.rules import CheaptalkError, Game, game_box, games, suggest
+from cheaptalk.rules.errors import legal
 
-V = TypeVar("V", bound=Value)
 SECONDS = 30.0
 """After so many a checkpoint is due."""
 GLANCE = 500_000
@@ -56,11 +53,11 @@ def game_of(name: str, parameters: Mapping[str, Any]) -> Game:
         for known, found in box.view.configurations.items()
     }  # fmt: skip
     if name in games():
-        return _legal(game_box(name).rules, parameters)
+        return legal(game_box(name).rules, parameters)
     if name.lower() not in named:
         raise CheaptalkError(f"there is no game {suggest(name, [*games(), *named])}")
     box, found = named[name.lower()]
-    return _legal(box.rules, {**found, **parameters})
+    return legal(box.rules, {**found, **parameters})
 
 
 def settings_of(algorithm: str, written: Mapping[str, Any]) -> Settings:
@@ -73,14 +70,7 @@ def settings_of(algorithm: str, written: Mapping[str, Any]) -> Settings:
         UnknownName: there is no such algorithm.
         CheaptalkError: a setting is not legal; the message says what would be.
     """
-    return _legal(ALGORITHMS.find(algorithm).options, written)
-
-
-def _legal(kind: type[V], written: Mapping[str, Any]) -> V:
-    try:
-        return kind.model_validate(dict(written))
-    except ValidationError as error:
-        raise CheaptalkError(first_problem(error)) from None
+    return legal(ALGORITHMS.find(algorithm).options, written)
 
 
 def train(

@@ -171,6 +171,7 @@ class Generator:
     def __init__(self, name: str) -> None:
         self.torch = import_module("torch")  # large, and an extra
         transformers = import_module("transformers")
+        transformers.utils.logging.disable_progress_bar()
         self.name = name
         device = "cuda" if self.torch.cuda.is_available() else "cpu"
         self.tokenizer = transformers.AutoTokenizer.from_pretrained(name, padding_side="left")

@@ -4,6 +4,7 @@ from .cache import Cache, CacheError, Replicate, Request, differences, nearest
 from .costs import Cost
 from .encoding import pack, text_of, unpack
 from .exclusions import Excluded, Stand, Standing, Unanswered, excluded, policies_of, predecessors
+from .exports.chats import Chat, chats, read_chats
 from .forfeits import Forfeit
 from .identity import configuration_digest, digest, digest_key, game_of, player_digest
 from .integrity import Hurt, Integrity, examine
@@ -33,6 +34,7 @@ __all__ = [
     "BatchSummary",
     "Cache",
     "CacheError",
+    "Chat",
     "Cost",
     "Ended",
     "Excluded",
@@ -58,6 +60,7 @@ __all__ = [
     "Unanswered",
     "all_batches",
     "answered",
+    "chats",
     "configuration_digest",
     "costs_by_player",
     "differences",
@@ -81,6 +84,7 @@ __all__ = [
     "policies_of",
     "predecessors",
     "query_of",
+    "read_chats",
     "runs",
     "scripted_answers",
     "seat_view",

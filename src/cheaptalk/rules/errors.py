@@ -3,13 +3,13 @@
 import json
 import re
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from sys import stdlib_module_names
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from pydantic import PydanticUserError, ValidationError
+from pydantic import BaseModel, PydanticUserError, ValidationError
 from pydantic_core import ErrorDetails
 
 from cheaptalk.rules.actions import SHAPES
@@ -119,6 +119,21 @@ def first_problem(error: ValidationError) -> str:
     place = _place(problems[0])
     here = [one for one in problems if _place(one) == place]
     return f"{place}: {_plain(here)}" if place else _plain(here)
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def legal(kind: type[Model], written: Mapping[str, Any]) -> Model:
+    """What was written, as a value of this kind.
+
+    Raises:
+        CheaptalkError: a part of it is not legal; the message says what would be.
+    """
+    try:
+        return kind.model_validate(dict(written))
+    except ValidationError as error:
+        raise CheaptalkError(first_problem(error)) from None
 
 
 def problem_of(error: BaseException) -> str | None:

@@ -32,7 +32,8 @@ def train(
         typer.Argument(
             help="nfsp: neural fictitious self-play; rnad: regularised Nash dynamics; or a "
             "training that a paper names, with its game and settings: nfsp-bg4 to nfsp-bg6, "
-            "rnad-bg4 to rnad-bg6; or ours, which take minutes: the same with -quick behind it."
+            "rnad-bg4 to rnad-bg6; or ours, which take minutes: the same with -quick behind it, "
+            "and rnad-bargaining-quick."
         ),
     ],
     out: Annotated[

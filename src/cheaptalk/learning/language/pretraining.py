@@ -68,6 +68,7 @@ def pretrain(
         TrainingFailed: there is nothing to learn from, or too little memory.
     """
     transformers, torch = import_module("transformers"), import_module("torch")
+    transformers.utils.logging.disable_progress_bar()
     tokenizer = _tokenizer(chats, shape)
     torch.manual_seed(training.seed)
     end = tokenizer.convert_tokens_to_ids(END)

@@ -4,7 +4,9 @@ A seat's chat is what a language model in its place is sent, with the answers th
 those that did not, and nothing that only other seats knew.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from cheaptalk.models import ChatMessage
@@ -12,8 +14,11 @@ from cheaptalk.players.language_model.candidates import refinable
 from cheaptalk.players.language_model.conversation import Conversation
 from cheaptalk.players.language_model.seat import ModelSeat
 from cheaptalk.records.record import MatchRecord, Status
-from cheaptalk.rules import Moment
+from cheaptalk.rules import CheaptalkError, Moment
+from cheaptalk.whole_files import read_whole
 
+LONGEST = 2**32
+"""Bytes of the longest file of chats."""
 NOBODY = ModelSeat(model="script/legal")
 """The words of whom nobody set: those of the game's own style."""
 
@@ -86,3 +91,29 @@ def _texts(
         for (place, action), answer in zip(made, given, strict=True)
         if answer.calls and not (spec.refine and refinable(type(action)))
     }
+
+
+def read_chats(file: Path) -> list[list[dict[str, str]]]:
+    """The messages of each line of a file such as an export writes; what else stands there is left.
+
+    Raises:
+        CheaptalkError: it cannot be read, or a line has no messages; it is named.
+    """
+    try:
+        lines = read_whole(file, LONGEST).splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text in UTF-8"
+        raise CheaptalkError(f"{file} cannot be read: {why}") from None
+    return [_messages(file, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _messages(file: Path, number: int, line: str) -> list[dict[str, str]]:
+    try:
+        return [
+            ChatMessage.model_validate(one).model_dump() for one in json.loads(line)["messages"]
+        ]
+    except (ValueError, KeyError, TypeError):
+        raise CheaptalkError(
+            f"line {number} of {file} is no chat; write one with: cheaptalk export STUDY --format "
+            "chats"
+        ) from None

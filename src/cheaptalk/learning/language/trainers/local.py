@@ -82,11 +82,13 @@ def fine_tune(
         TemplateError: its chat template does not tell what was answered.
     """
     transformers = import_module("transformers")
+    transformers.utils.logging.disable_progress_bar()
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
         found = transformers.AutoModelForCausalLM.from_pretrained(model)
     except (OSError, ValueError) as error:
-        raise TrainingFailed(f"{model} is no language model that can be loaded: {error}") from None
+        why = str(error).partition("\n")[0]
+        raise TrainingFailed(f"{model} is no language model that can be loaded: {why}") from None
     learn(found, tokenizer, chats, out, settings, progress)
 
 

@@ -1,0 +1,165 @@
+"""The commands that make language models and train them: lm pretrain, tune and self-play."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import cheaptalk as ct
+from cheaptalk.cli.shared.extras import needing
+from cheaptalk.cli.shared.loading import Group
+from cheaptalk.cli.shared.options import JsonOption, ParametersOption, parameters
+from cheaptalk.cli.shared.printing import print_json, say
+from cheaptalk.cli.shared.progress import StatusLine
+from cheaptalk.cli.shared.sentences import counted
+from cheaptalk.rules.errors import legal
+
+commands = typer.Typer(
+    cls=Group, help="Make small language models, and train them on what players said.",
+    no_args_is_help=True, add_completion=False,
+)  # fmt: skip
+
+ChatsArgument = Annotated[
+    Path,
+    typer.Argument(
+        help="A file of chats, as export --format chats writes.", exists=True, dir_okay=False
+    ),
+]
+ModelArgument = Annotated[
+    str, typer.Argument(help="A folder with a model, or the name of one on the Hugging Face Hub.")
+]
+FolderOption = Annotated[Path, typer.Option("--out", help="A new folder.", file_okay=False)]
+TrainingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        help="A setting of the training: epochs, batch, rate, warmup, decay, lora (its rank; 0 for "
+        "all weights), template or seed. Repeat it for several.",
+        metavar="NAME=VALUE",
+    ),
+]
+
+
+@commands.command()
+def pretrain(
+    chats: ChatsArgument,
+    out: FolderOption,
+    shape: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="How large it is: vocabulary, hidden, layers, heads or context. Repeat it for "
+            "several.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+    training: TrainingOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Make a language model from nothing, which says what players said in chats."""
+    with needing("tune"), _shown(f"{out}: reading") as progress:
+        language = ct.learning.language
+        settings = {**language.TRAINING.model_dump(), **parameters(training or (), "--with")}
+        learned = legal(language.LocalTraining, settings)
+        size = legal(language.Shape, parameters(shape or (), "--shape"))
+        told = ct.records.read_chats(chats)
+        language.pretrain(told, out, size, learned, progress)
+    _done(out, len(told), json)
+
+
+@commands.command()
+def tune(
+    model: ModelArgument,
+    chats: ChatsArgument,
+    out: FolderOption,
+    training: TrainingOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Train a language model on what players said in chats, and write it to a new folder."""
+    with needing("tune"), _shown(f"{out}: reading") as progress:
+        kind = ct.learning.language.LocalTraining
+        learned = legal(kind, parameters(training or (), "--with"))
+        told = ct.records.read_chats(chats)
+        ct.learning.language.fine_tune(model, told, out, learned, progress)
+    _done(out, len(told), json)
+
+
+@commands.command("self-play")
+def self_play(
+    model: ModelArgument,
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="A folder for all of it: matches, chats and models. A self-play that was stopped "
+            "goes on from there.",
+            file_okay=False,
+        ),
+    ],
+    game: Annotated[str, typer.Option(help="What it plays.")] = "deal_or_no_deal",
+    set_: ParametersOption = None,
+    matches: Annotated[int, typer.Option(min=1, help="Matches of an iteration.")] = 500,
+    iterations: Annotated[int, typer.Option(min=1, help="Times that it learns.")] = 10,
+    keep: Annotated[
+        str, typer.Option(help="What it learns from: above_mean, positive or everything.")
+    ] = "above_mean",
+    patience: Annotated[
+        int | None,
+        typer.Option(min=1, help="Iterations without a new best mean after which it stops."),
+    ] = None,
+    player: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A setting of the model as a player, such as style=tagged. Repeat it for several.",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+    training: TrainingOption = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of deals, and of training.")] = 1,
+    json: JsonOption = False,
+) -> None:
+    """Let a language model play itself, and learn from the better of what it said."""
+    with needing("tune"):
+        kind = ct.learning.language.SelfPlay
+        settings = legal(kind, {
+            "game": game, "parameters": parameters(set_ or ()), "matches": matches,
+            "iterations": iterations, "keep": keep, "patience": patience, "seed": seed,
+            "training": parameters(training or (), "--with"),
+            "player": {**kind().player, **parameters(player or (), "--player")},
+        })  # fmt: skip
+        with StatusLine().shown(f"{out}: loading {model}") as show:
+
+            def told(number: int, now: ct.studies.Progress | ct.learning.language.Step) -> None:
+                if isinstance(now, ct.studies.Progress):
+                    show(f"iteration {number}: {now.done:,} of {now.done + now.left:,} matches")
+                else:
+                    show(f"iteration {number}: {_step(now)}")
+
+            done = ct.learning.language.self_play(model, out, settings, told)
+    if json:
+        print_json([one._asdict() for one in done])
+        return
+    for one in done:
+        kept = "" if one.kept is None else f"; learned from {counted(one.kept, 'chat')}"
+        say(f"iteration {one.number}: {one.mean:.4g} on average, {one.finished:.0%} finished{kept}")
+    say(f"The matches are in {out / ct.learning.language.STORE}")
+
+
+@contextmanager
+def _shown(first: str) -> Iterator[Callable[[Any], None]]:
+    """Something to tell of the steps of a training."""
+    with StatusLine().shown(first) as show:
+        yield lambda step: show(_step(step))
+
+
+def _step(step: Any) -> str:
+    return f"step {step.done:,} of {step.of:,}, loss {step.loss:.4f}"
+
+
+def _done(out: Path, chats: int, json: bool) -> None:
+    if json:
+        print_json({"model": str(out), "chats": chats})
+    else:
+        say(f"{out} has learned from {counted(chats, 'chat')}; play it as hf/{out}")

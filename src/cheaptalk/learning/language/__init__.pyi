@@ -1,0 +1,11 @@
+from .filters import FILTERS
+from .pretraining import TRAINING, Shape, pretrain
+from .self_play import STORE, Iteration, SelfPlay, SelfPlayFailed, self_play
+from .tokens import TemplateError, TokenizedChat, tokenized
+from .trainers.local import LocalTraining, Step, TrainingFailed, fine_tune
+
+__all__ = [
+    "FILTERS", "STORE", "TRAINING", "Iteration", "LocalTraining", "SelfPlay", "SelfPlayFailed",
+    "Shape", "Step", "TemplateError", "TokenizedChat", "TrainingFailed", "fine_tune", "pretrain",
+    "self_play", "tokenized",
+]  # fmt: skip
