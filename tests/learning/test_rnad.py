@@ -1,5 +1,6 @@
 """Regularised Nash dynamics: it settles where theory says, and each step is what was meant."""
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -50,6 +51,24 @@ def test_it_divides_money_as_the_subgame_perfect_equilibrium_does(
     shares = training.policy(learned).probabilities(game.observe(begun, 0), game.legal(begun))
     asked = shares[0, len(game.answers) :] @ np.linspace(0, 1, 21)
     assert asked == pytest.approx(share, abs=0.06)
+
+
+def test_a_player_that_explores_takes_any_action_all_through_a_match() -> None:
+    training = rnad.RNaD(LONGER, rnad.RNaDSettings(hidden=8, matches=400))
+    weights = training.begin().weights
+    explores = np.tile([[True, False], [False, True]], (200, 1))
+    luck = jax.random.uniform(jax.random.key(1), (400, LONGER.luck))
+    act = partial(training._act, weights, explores)
+    played = rnad.play(LONGER, luck, act, jax.random.key(2))
+    here, player, acted = (np.asarray(one) for one in (played.here, played.player, played.more))
+    shares = np.exp(training._net(weights)(played.seen)) * np.asarray(played.legal)
+    shares /= np.maximum(shares.sum(axis=-1, keepdims=True), 1e-9)  # none of matches that ended
+    own = np.take_along_axis(shares, np.asarray(played.action)[..., None], axis=-1)[..., 0]
+    wild = explores[np.arange(400), player] & here
+    calm = here & ~wild
+    assert min(wild.sum(), calm.sum()) > 300
+    np.testing.assert_allclose(acted[wild], 1 / np.asarray(played.legal).sum(axis=-1)[wild])
+    np.testing.assert_allclose(acted[calm], own[calm], rtol=1e-4)
 
 
 def test_v_trace_is_the_sum_that_it_stands_for() -> None:

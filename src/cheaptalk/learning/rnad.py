@@ -223,11 +223,12 @@ class RNaD(Training[RNaDSettings, Learned]):
 
     def _loop(self, learned: Learned) -> tuple[Learned, Array]:
         """Play matches, and learn from them."""
-        key, dealt, acted, wild = jax.random.split(learned.key, 4)
+        key, dealt, acted = jax.random.split(learned.key, 3)
         luck = jax.random.uniform(dealt, (self.settings.matches, self.game.luck))
         explores = jax.random.bernoulli(
-            wild, self.settings.exploration, (self.settings.matches, len(self.game.players))
-        )
+            jax.random.fold_in(acted, 0), self.settings.exploration,
+            (self.settings.matches, len(self.game.players)),
+        )  # fmt: skip
         played = play(self.game, luck, partial(self._act, learned.weights, explores), acted)
         slope, told = self._slope(learned, played)
         change, steps = self.steps.update(slope, learned.steps)
