@@ -82,6 +82,10 @@ async def opened(
             yield Open(supervisor, client)
 
 
+class NotShown(AssertionError):
+    """A page could not be had."""
+
+
 class Comer:
     """Somebody who comes, and does what their page lets them do.
 
@@ -125,7 +129,8 @@ class Comer:
         """Read the page."""
         await asyncio.sleep(0.001)
         got = await self.there.client.get(self.path)
-        assert got.status_code == 200, got.text
+        if got.status_code != 200:
+            raise NotShown(f"{got.status_code}: {got.text}")
         self.page = Page(got.text)
         return self.page
 

@@ -16,7 +16,6 @@ from cheaptalk.cli.shared.options import JsonOption, ParametersOption, parameter
 from cheaptalk.cli.shared.printing import print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
 from cheaptalk.cli.shared.sentences import counted
-from cheaptalk.rules.errors import legal
 
 commands = typer.Typer(
     cls=Group, help="Make small language models, and train them on what players said.",
@@ -63,8 +62,8 @@ def pretrain(
     with needing("tune"), _shown(f"{out}: reading") as progress:
         language = ct.learning.language
         settings = {**language.TRAINING.model_dump(), **parameters(training or (), "--with")}
-        learned = legal(language.LocalTraining, settings)
-        size = legal(language.Shape, parameters(shape or (), "--shape"))
+        learned = ct.rules.errors.legal(language.LocalTraining, settings)
+        size = ct.rules.errors.legal(language.Shape, parameters(shape or (), "--shape"))
         told = ct.records.read_chats(chats)
         language.pretrain(told, out, size, learned, progress)
     _done(out, len(told), json)
@@ -81,7 +80,7 @@ def tune(
     """Train a language model on what players said in chats, and write it to a new folder."""
     with needing("tune"), _shown(f"{out}: reading") as progress:
         kind = ct.learning.language.LocalTraining
-        learned = legal(kind, parameters(training or (), "--with"))
+        learned = ct.rules.errors.legal(kind, parameters(training or (), "--with"))
         told = ct.records.read_chats(chats)
         ct.learning.language.fine_tune(model, told, out, learned, progress)
     _done(out, len(told), json)
@@ -123,7 +122,7 @@ def self_play(
     """Let a language model play itself, and learn from the better of what it said."""
     with needing("tune"):
         kind = ct.learning.language.SelfPlay
-        settings = legal(kind, {
+        settings = ct.rules.errors.legal(kind, {
             "game": game, "parameters": parameters(set_ or ()), "matches": matches,
             "iterations": iterations, "keep": keep, "patience": patience, "seed": seed,
             "training": parameters(training or (), "--with"),

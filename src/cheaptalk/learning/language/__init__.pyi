@@ -1,6 +1,6 @@
+from .behaviour_cloning import STORE, Iteration, SelfPlay, SelfPlayFailed, self_play
 from .filters import FILTERS
 from .pretraining import TRAINING, Shape, pretrain
-from .self_play import STORE, Iteration, SelfPlay, SelfPlayFailed, self_play
 from .tokens import TemplateError, TokenizedChat, tokenized
 from .trainers.local import LocalTraining, Step, TrainingFailed, fine_tune
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.learning.language.behaviour_cloning import STORE, SelfPlay, SelfPlayFailed, self_play
 from cheaptalk.learning.language.filters import above_mean, everything, positive
 from cheaptalk.learning.language.pretraining import Shape, pretrain
-from cheaptalk.learning.language.self_play import STORE, SelfPlay, SelfPlayFailed, self_play
 from cheaptalk.learning.language.trainers.local import LocalTraining
 from cheaptalk.models import ChatMessage
 from cheaptalk.records import Status, Store
