@@ -5,8 +5,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import cheaptalk as ct
-from cheaptalk.records import Store
+from cheaptalk.records import Store, read_chats
 from cheaptalk.records.exports import codebook
 from cheaptalk.records.exports.exporter import export
 
@@ -48,3 +50,13 @@ def test_chats_are_what_models_were_sent_with_the_answers_that_counted(tmp_path:
                     assert sent == chat["messages"][:at]
         for seat, times in compared.items():
             assert len(told[record.id, seat]["messages"]) == 1 + 2 * times
+
+
+def test_chats_are_read_as_they_were_written(tmp_path: Path) -> None:
+    said = [{"role": "user", "content": "a\u2028b\x85c\nd"}, {"role": "assistant", "content": ""}]
+    file = tmp_path / "c.jsonl"
+    file.write_text(json.dumps({"messages": said, "more": 1}, ensure_ascii=False) + "\n\n")
+    assert read_chats(file) == [said]
+    file.write_text('{"messages": []}\n{"text": "no chat"}\n')
+    with pytest.raises(ct.CheaptalkError, match=r"line 2 of .*c\.jsonl is no chat"):
+        read_chats(file)

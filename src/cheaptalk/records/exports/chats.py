@@ -100,7 +100,7 @@ def read_chats(file: Path) -> list[list[dict[str, str]]]:
         CheaptalkError: it cannot be read, or a line has no messages; it is named.
     """
     try:
-        lines = read_whole(file, LONGEST).splitlines()
+        lines = read_whole(file, LONGEST).split("\n")  # texts may hold other ends of lines
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no text in UTF-8"
         raise CheaptalkError(f"{file} cannot be read: {why}") from None

@@ -133,7 +133,11 @@ def _whole(to: Path) -> Iterator[Path]:
         with whole_folder(to) as folder:
             yield folder
         return
-    with whole_path(to.absolute()) as archive, TemporaryDirectory(dir=archive.parent) as aside:
+    hidden = f".{to.name}."
+    with (
+        whole_path(to.absolute()) as archive,
+        TemporaryDirectory(prefix=hidden, dir=archive.parent) as aside,
+    ):
         yield Path(aside)
         with ZipFile(archive, "w", ZIP_DEFLATED) as packed:
             for file in sorted(Path(aside).iterdir()):
