@@ -109,3 +109,10 @@ def test_where_nobody_is_above_the_mean_there_is_nothing_to_learn(tmp_path: Path
     ):
         self_play(tiny, tmp_path / "out", settings)
     assert not (tmp_path / "out" / "model-1").exists()
+
+
+@pytest.mark.lm
+def test_matches_that_cannot_be_played_are_no_silence(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SelfPlayFailed, match=r"iteration 0 was not played.*cannot be loaded"):
+        self_play(tmp_path / "empty", tmp_path / "out", SelfPlay.model_validate(SMALL))

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from cheaptalk.learning.language.filters import FILTERS
 from cheaptalk.learning.language.trainers.local import LocalTraining, Step, fine_tune
-from cheaptalk.records import Status, Store
+from cheaptalk.records import Store
 from cheaptalk.records.exports.chats import Chat, chats
 from cheaptalk.rules import CheaptalkError, Value
 from cheaptalk.studies.runs.progress import Progress
@@ -88,7 +88,8 @@ def self_play(
         told: called as it goes.
 
     Raises:
-        SelfPlayFailed: the folder is another self-play's, or there is nothing to learn from.
+        SelfPlayFailed: the folder is another self-play's, matches could not be played, or there is
+            nothing to learn from.
         TrainingFailed: a model could not be trained.
     """
     _begin(out, str(base), settings)
@@ -135,14 +136,17 @@ def _play(out: Path, model: str, number: int, settings: SelfPlay, told: Told | N
         "players": {name: {**settings.player, "model": f"hf/{model}"}},
     })  # fmt: skip
     with Store.open(out / STORE, create=True) as store:
-        run(
+        played = run(
             study, store, concurrency=settings.matches,
             progress=lambda now: told(number, now) if told else None,
         )  # fmt: skip
+        if played.left:
+            why = played.halted or next(iter(played.problems), "it was stopped")
+            raise SelfPlayFailed(f"iteration {number} was not played to its end: {why}")
         return [
             chat
             for record in store.records(name, bodies=True)
-            if record.status in (Status.FINISHED, Status.FORFEITED)
+            if record.over
             for chat in chats(record)
         ]
 

@@ -2,8 +2,8 @@
 
 Its tokens are pieces of what was said that may be longer than words: text is cut at digits and at
 ends of lines alone (SuperBPE, Liu and others 2025, goes as far in a second stage). What a game
-always says in the same words is then a token or two, and a model of a million parameters reads a
-briefing of four hundred words as sixty tokens, of which a third are numbers.
+always says in the same words is then a token or two: a briefing of Deal or No Deal with 315 words
+is 60 tokens, and 25 of these are digits.
 """
 
 from collections.abc import Mapping, Sequence

@@ -149,7 +149,7 @@ def _arguments(aside: str, settings: LocalTraining, examples: int) -> Any:
     return trl.SFTConfig(
         output_dir=aside, num_train_epochs=settings.epochs, max_length=None,
         per_device_train_batch_size=settings.batch, auto_find_batch_size=on_gpu,
-        learning_rate=settings.rate, warmup_steps=math.ceil(settings.warmup * steps),
+        learning_rate=settings.rate, warmup_steps=math.floor(settings.warmup * steps),
         weight_decay=settings.decay, train_sampling_strategy="group_by_length",
         gradient_checkpointing=None, activation_checkpointing=on_gpu, bf16=on_gpu,
         use_cpu=not on_gpu,
