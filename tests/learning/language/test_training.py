@@ -3,6 +3,7 @@
 import json
 from importlib import import_module
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -40,9 +41,9 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Chats:
 
 @pytest.fixture(scope="module")
 def base(said: Chats, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small model that learned little."""
+    """A small model that has more to learn."""
     folder = tmp_path_factory.mktemp("base")
-    pretrain(said, folder / "model", SHAPE, LocalTraining(epochs=1, batch=8, rate=1e-2))
+    pretrain(said, folder / "model", SHAPE, LocalTraining(epochs=8, batch=8, rate=2e-2))
     return folder / "model"
 
 
@@ -62,15 +63,16 @@ def test_what_is_always_said_the_same_is_a_token_or_two(base: Path, said: Chats)
     assert len(tokenizer("2 hats, 12 balls and “ö”")["input_ids"]) > 10  # what it never read, too
 
 
-@pytest.mark.parametrize("lora", [0, 2])
+@pytest.mark.parametrize(("lora", "rate"), [(0, 2e-2), (8, 3e-2)])
 def test_a_model_learns_what_players_said(
-    said: Chats, base: Path, tmp_path: Path, lora: int
+    said: Chats, base: Path, tmp_path: Path, lora: int, rate: float
 ) -> None:
     steps: list[Step] = []
-    settings = LocalTraining(epochs=6, batch=8, rate=2e-2, lora=lora)
+    settings = LocalTraining(epochs=6, batch=8, rate=rate, lora=lora)
     fine_tune(base, said, tmp_path / "tuned", settings, steps.append)
     assert steps[-1].done == steps[-1].of == 18
-    assert steps[-1].loss < steps[0].loss - 0.05
+    first, last = (fmean(one.loss for one in part) for part in (steps[:3], steps[-3:]))
+    assert last < first - 0.05
     fine_tune(base, said, tmp_path / "again", settings)
     assert weights(tmp_path / "tuned").equal(weights(tmp_path / "again"))
     assert not weights(tmp_path / "tuned").equal(weights(base))
