@@ -1,4 +1,4 @@
-"""A server of OpenAI's and Anthropic's batch endpoints over real HTTP, which keeps its own account.
+"""A server of batch endpoints and fine-tuning over real HTTP, which keeps its own account.
 
 It is the stand-in's; what becomes of a line, and what happens around a request, is a test's to say.
 """
@@ -31,6 +31,7 @@ FORMS = ("response_format", "tools")
 STEPS = {
     ("POST", "files"): "upload", ("POST", "batches"): "create", ("GET", "batches"): "list",
     ("GET", "{name}"): "look", ("GET", "content"): "results", ("GET", "results"): "results",
+    ("POST", "jobs"): "create", ("GET", "jobs"): "list", ("GET", "events"): "events",
 }  # fmt: skip
 """The steps, by method and the end of the path."""
 

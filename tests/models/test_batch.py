@@ -16,10 +16,10 @@ from cheaptalk.models.batch.protocol import (
     MOST,
     BatchLine,
     BatchServer,
-    BatchTrouble,
     chunks,
 )
 from cheaptalk.models.clients import open_batches
+from cheaptalk.models.http.endpoint import EndpointTrouble
 from tests import batch_server
 from tests.fakes import at_home
 
@@ -126,7 +126,7 @@ def test_a_batch_that_may_be_ours_is_waited_for_where_it_carries_no_tag() -> Non
 
     with (
         batch_server.BatchServer(looks=9) as there,
-        pytest.raises(BatchTrouble, match="may be this one") as trouble,
+        pytest.raises(EndpointTrouble, match="may be this one") as trouble,
     ):
         ask(MODELS[1], there.url, work)
     assert trouble.value.again
@@ -154,7 +154,7 @@ def test_trouble_is_one_line_without_the_key(
 
     with (
         batch_server.BatchServer(before=says(status, body)) as there,
-        pytest.raises(BatchTrouble) as trouble,
+        pytest.raises(EndpointTrouble) as trouble,
     ):
         ask(model, there.url, work)
     assert said in str(trouble.value)
@@ -168,7 +168,7 @@ def test_nobody_there_is_trouble_that_may_pass(model: str) -> None:
     async def work(server: BatchServer) -> Any:
         return await server.look("batch_0")
 
-    with pytest.raises(BatchTrouble, match=r"no server answers at 127\.0\.0\.1:9 ") as trouble:
+    with pytest.raises(EndpointTrouble, match=r"no server answers at 127\.0\.0\.1:9 ") as trouble:
         ask(model, "http://127.0.0.1:9/v1", work)
     assert trouble.value.again
 
@@ -181,7 +181,7 @@ def test_a_redirect_is_not_followed_with_the_key(model: str) -> None:
     elsewhere = says(307, b"", Location="http://127.0.0.1:9/v1/batches")
     with (
         batch_server.BatchServer(before=elsewhere) as there,
-        pytest.raises(BatchTrouble, match="status 307") as trouble,
+        pytest.raises(EndpointTrouble, match="status 307") as trouble,
     ):
         ask(model, there.url, work)
     assert not trouble.value.again
@@ -289,7 +289,7 @@ def test_a_batch_of_a_wrong_shape_is_trouble_that_may_pass(
 
     with batch_server.BatchServer(before=special) as there:
         for work in (looks, finds):
-            with pytest.raises(BatchTrouble, match="not what it should be") as trouble:
+            with pytest.raises(EndpointTrouble, match="not what it should be") as trouble:
                 ask(model, there.url, work)
             assert trouble.value.again
 
@@ -305,7 +305,7 @@ def test_results_that_break_off_before_the_first_line_are_not_taken_for_another_
 
     with batch_server.BatchServer(looks=0, before=special) as there:
         name = ask(MODELS[1], there.url, lambda server: server.submit("tag", lines(MODELS[1])))
-        with pytest.raises(BatchTrouble, match="cut off"):
+        with pytest.raises(EndpointTrouble, match="cut off"):
             ask(MODELS[1], there.url, work)
         cut = False
         assert ask(MODELS[1], there.url, work) == name
@@ -324,6 +324,6 @@ def test_a_key_that_is_only_a_word_is_no_secret(
     busy = says(503, b'{"error": {"message": "there is none"}}')
     with (
         batch_server.BatchServer(before=busy) as there,
-        pytest.raises(BatchTrouble, match="there is none"),
+        pytest.raises(EndpointTrouble, match="there is none"),
     ):
         ask(model, there.url, work)

@@ -14,8 +14,9 @@ from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.models import ChatMessage, ModelCall, ModelName, Reply
-from cheaptalk.models.batch.protocol import BatchLine, BatchServer, BatchTrouble
+from cheaptalk.models.batch.protocol import BatchLine, BatchServer
 from cheaptalk.models.clients import open_batches
+from cheaptalk.models.http.endpoint import EndpointTrouble
 from cheaptalk.models.http.secrets import scrubbed
 from cheaptalk.models.http.transport import proxy_of
 from cheaptalk.stand_in.formats import completion
@@ -223,7 +224,7 @@ def test_no_batch_repeats_the_key(wire: str, step: str, keys: None) -> None:
         server = open_batches(ModelName.parse(call.model))
         try:
             return await work(server)
-        except BatchTrouble as trouble:
+        except EndpointTrouble as trouble:
             return str(trouble)
         finally:
             await server.close()

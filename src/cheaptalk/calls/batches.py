@@ -18,7 +18,8 @@ import msgspec
 from cheaptalk.calls.budget import Halted
 from cheaptalk.calls.standstill import Pace
 from cheaptalk.models import Failure, ModelCall, ModelName, Reply
-from cheaptalk.models.batch.protocol import BatchLine, BatchServer, BatchTrouble, Results, chunks
+from cheaptalk.models.batch.protocol import BatchLine, BatchServer, Results, chunks
+from cheaptalk.models.http.endpoint import EndpointTrouble
 from cheaptalk.models.prices import Prices
 from cheaptalk.models.structured_output import Known, offered, refuses, ways
 from cheaptalk.models.usage import metered
@@ -117,7 +118,7 @@ class Carrier:
                     batch = await self._ledger.write(note)
                 results = await self._collect(server, batch)
                 lost = results.missing > 0
-            except BatchTrouble as trouble:
+            except EndpointTrouble as trouble:
                 if trouble.status in LOCKED_OUT:
                     raise Halted(f"{batch.model}: {trouble}") from None
                 failure = Reply(failure=Failure.PROVIDER_ERROR, detail=str(trouble))
@@ -155,7 +156,7 @@ class Carrier:
                 self._say(batch, "being submitted")
                 known = None if fresh else await server.find(batch.tag, lines, batch.planned)
                 return known or await server.submit(batch.tag, lines)
-            except BatchTrouble as trouble:
+            except EndpointTrouble as trouble:
                 if not trouble.again:
                     raise
                 self._say(batch, str(trouble))
@@ -179,7 +180,7 @@ class Carrier:
                     if not results.missing or readings == READINGS:
                         return results
                     self._say(batch, f"its results lack {counted(results.missing, 'reply')}")
-            except BatchTrouble as trouble:
+            except EndpointTrouble as trouble:
                 if not trouble.again:
                     raise
                 self._say(batch, str(trouble))

@@ -18,10 +18,11 @@ from cheaptalk.models.http.transport import broken
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 
-TOGETHER = (16, 512)
-"""Calls that are answered together at most, by a large model and by a small one."""
-WEIGHED = 10**9
-"""Weights times calls, up to which a model is small."""
+TOGETHER = (16, 64, 512)
+"""Calls that are answered together at most: by a large model, by a small one on a CPU, and by a
+small one elsewhere."""
+SMALL = 60_000_000
+"""Weights of the largest small model."""
 
 
 class PendingCall(NamedTuple):
@@ -149,12 +150,22 @@ def together(waiting: list[PendingCall], most: int) -> tuple[list[PendingCall], 
     """The calls to answer at once, with the first of those that wait, and the rest.
 
     Args:
-        most: how many there can be; one that has a seed is alone.
+        most: how many there can be, those nearest in length to the first, since all are as long
+            as the longest; one that has a seed is alone.
     """
-    settings = waiting[0].call.settings
-    most = 1 if settings.seed is not None else most
-    now = [one for one in waiting if one.call.settings == settings][:most]
-    return now, [one for one in waiting if one not in now]
+    first = waiting[0].call
+    if first.settings.seed is not None:
+        return waiting[:1], waiting[1:]
+    alike = [place for place, one in enumerate(waiting) if one.call.settings == first.settings]
+    alike.sort(key=lambda place: abs(length(waiting[place].call) - length(first)))
+    chosen = set(alike[:most])
+    now = [one for place, one in enumerate(waiting) if place in chosen]
+    return now, [one for place, one in enumerate(waiting) if place not in chosen]
+
+
+def length(call: ModelCall) -> int:
+    """Of all its messages, in characters."""
+    return sum(len(one.content) for one in call.messages)
 
 
 class Generator:
@@ -178,9 +189,12 @@ class Generator:
         if self.tokenizer.pad_token is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         model = transformers.AutoModelForCausalLM.from_pretrained(name, dtype="auto")
+        if device == "cpu" and not self.torch.cpu.get_capabilities().get("avx512_bf16"):
+            model = model.float()  # the same numbers, and sooner
         self.model = model.to(device).eval()
-        few, many = TOGETHER
-        self.most = max(few, min(many, WEIGHED // max(1, model.num_parameters())))
+        large, on_cpu, elsewhere = TOGETHER
+        small = on_cpu if device == "cpu" else elsewhere
+        self.most = small if model.num_parameters() <= SMALL else large
 
     def answer(self, calls: list[ModelCall], until: float) -> list[Reply]:
         """Answer calls with equal settings together, by a point of the clock."""

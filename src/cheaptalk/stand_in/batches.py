@@ -10,6 +10,7 @@ from aiohttp import web
 
 from cheaptalk.stand_in import formats
 from cheaptalk.stand_in.answers import Answerer, answer
+from cheaptalk.stand_in.fine_tuning import FineTuning
 from cheaptalk.stand_in.formats import Json
 
 Batch: TypeAlias = dict[str, Any]
@@ -30,6 +31,7 @@ class Batches:
     Attributes:
         batches: all that were submitted, by name.
         files: what was uploaded, and results, by name.
+        fine_tuning: the endpoint that learns from files.
     """
 
     def __init__(self, looks: int = 1, answerer: Answerer = answer) -> None:
@@ -37,6 +39,7 @@ class Batches:
         self.answerer = answerer
         self.batches: dict[str, Batch] = {}
         self.files: dict[str, bytes] = {}
+        self.fine_tuning = FineTuning(self.files, looks)
 
     def routes(self) -> list[web.RouteDef]:
         """What arrives where."""

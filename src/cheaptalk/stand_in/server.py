@@ -33,7 +33,7 @@ def make_stand_in(
         answerer: what answers conversations.
         delay: seconds that each answer to a single call takes.
         faults: the share of single calls that fail with status 503, by their numbers alone.
-        batches: the endpoints of batches, if there are any.
+        batches: the endpoints of batches and of fine-tuning, if there are any.
         paths: of :data:`BY_PATH`, or others at which the chat format is spoken.
         middlewares: what is to happen around requests.
     """
@@ -56,7 +56,7 @@ def make_stand_in(
     for path in paths:
         app.router.add_post(path, handler(BY_PATH.get(path, BY_PATH["/v1/chat/completions"])))
     if batches is not None:
-        app.add_routes(batches.routes())
+        app.add_routes([*batches.routes(), *batches.fine_tuning.routes()])
     return app
 
 

@@ -10,12 +10,8 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.learning.language.pretraining import Shape, pretrain
-from cheaptalk.learning.language.trainers.local import (
-    LocalTraining,
-    Step,
-    TrainingFailed,
-    fine_tune,
-)
+from cheaptalk.learning.language.trainers.local import LocalTraining, fine_tune
+from cheaptalk.learning.language.trainers.trainer import Step, TrainingFailed
 from cheaptalk.records.exports.chats import chats
 from tests.tiny_model import make_tiny_model
 

@@ -2,10 +2,12 @@ from .behaviour_cloning import STORE, Iteration, SelfPlay, SelfPlayFailed, self_
 from .filters import FILTERS
 from .pretraining import TRAINING, Shape, pretrain
 from .tokens import TemplateError, TokenizedChat, tokenized
-from .trainers.local import LocalTraining, Step, TrainingFailed, fine_tune
+from .trainers.local import LocalTraining, fine_tune
+from .trainers.openai import OpenAITraining
+from .trainers.trainer import Step, TrainingFailed
 
 __all__ = [
-    "FILTERS", "STORE", "TRAINING", "Iteration", "LocalTraining", "SelfPlay", "SelfPlayFailed",
-    "Shape", "Step", "TemplateError", "TokenizedChat", "TrainingFailed", "fine_tune", "pretrain",
-    "self_play", "tokenized",
+    "FILTERS", "STORE", "TRAINING", "Iteration", "LocalTraining", "OpenAITraining", "SelfPlay",
+    "SelfPlayFailed", "Shape", "Step", "TemplateError", "TokenizedChat", "TrainingFailed",
+    "fine_tune", "pretrain", "self_play", "tokenized",
 ]  # fmt: skip

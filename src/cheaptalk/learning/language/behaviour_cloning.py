@@ -10,12 +10,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from cheaptalk.learning.language.filters import FILTERS
-from cheaptalk.learning.language.trainers.local import LocalTraining, Step, fine_tune
+from cheaptalk.learning.language.trainers.local import LocalTraining
+from cheaptalk.learning.language.trainers.openai import OpenAITraining
+from cheaptalk.learning.language.trainers.trainer import Step
 from cheaptalk.records import Store
 from cheaptalk.records.exports.chats import Chat, chats
 from cheaptalk.rules import CheaptalkError, Value
@@ -26,6 +28,20 @@ from cheaptalk.whole_files import read_whole, whole_file
 
 STORE = "matches.sqlite"
 SETTINGS = "self-play.json"
+
+
+def _trainer(written: Any) -> Any:
+    """Who trains: in this process where nothing is said."""
+    if isinstance(written, Mapping):
+        return written.get("trainer", "local")
+    return getattr(written, "trainer", None)
+
+
+Training = Annotated[
+    Annotated[LocalTraining, Tag("local")] | Annotated[OpenAITraining, Tag("openai")],
+    Discriminator(_trainer),
+]
+"""Who trains a model, and how."""
 
 
 class SelfPlay(Value):
@@ -45,8 +61,8 @@ class SelfPlay(Value):
     early, and does not say when."""
     player: Mapping[str, Any] = {"temperature": 1.0, "max_tokens": 200}
     """Settings of the model as a player, such as its style."""
-    training: LocalTraining = LocalTraining()
-    """How it learns."""
+    training: Training = LocalTraining()
+    """Who trains it, and how: ``trainer`` is ``local`` or ``openai``."""
     seed: int = 1
     """Of deals, and of training."""
 
@@ -83,7 +99,8 @@ def self_play(
     """Let a model play itself and learn, or go on with it.
 
     Args:
-        base: the model that begins: its folder, or its name on the Hub.
+        base: the model that begins: its folder, or its name on the Hub; its model string where a
+            provider trains it.
         out: a folder: a new one, or that of the same self-play.
         told: called as it goes.
 
@@ -133,7 +150,7 @@ def _play(out: Path, model: str, number: int, settings: SelfPlay, told: Told | N
     study = Study.model_validate({
         "name": name, "seed": settings.seed + number, "deals": settings.matches, "pairing": "self",
         "games": [{"game": settings.game, "fixed": dict(settings.parameters)}],
-        "players": {name: {**settings.player, "model": f"hf/{model}"}},
+        "players": {name: {**settings.player, "model": settings.training.player(model)}},
     })  # fmt: skip
     with Store.open(out / STORE, create=True) as store:
         played = run(
@@ -168,11 +185,8 @@ def _learn(
     out: Path, model: str, number: int, kept: Sequence[Chat], settings: SelfPlay, told: Told | None
 ) -> str:
     """The next model, if it is not there yet."""
-    folder = out / f"model-{number + 1}"
-    if not folder.exists():
-        fine_tune(
-            model, [one.as_json()["messages"] for one in kept], folder,
-            settings.training.model_copy(update={"seed": settings.seed + number}),
-            (lambda step: told(number, step)) if told else None,
-        )  # fmt: skip
-    return str(folder)
+    training = settings.training.model_copy(update={"seed": settings.seed + number})
+    return training.train(
+        model, [one.as_json()["messages"] for one in kept], out / f"model-{number + 1}",
+        (lambda step: told(number, step)) if told else None,
+    )  # fmt: skip

@@ -13,7 +13,8 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from cheaptalk.learning.language.trainers.local import LocalTraining, Progress, learn
+from cheaptalk.learning.language.trainers.local import LocalTraining, learn
+from cheaptalk.learning.language.trainers.trainer import Progress
 from cheaptalk.rules import Value
 
 END, *_ROLES = SPECIAL = ("<|end|>", "<|system|>", "<|user|>", "<|assistant|>")
@@ -70,18 +71,24 @@ def pretrain(
     transformers, torch = import_module("transformers"), import_module("torch")
     transformers.utils.logging.disable_progress_bar()
     tokenizer = _tokenizer(chats, shape)
-    torch.manual_seed(training.seed)
     end = tokenizer.convert_tokens_to_ids(END)
-    model = transformers.LlamaForCausalLM(
-        transformers.LlamaConfig(
-            vocab_size=len(tokenizer), hidden_size=shape.hidden, intermediate_size=3 * shape.hidden,
-            num_hidden_layers=shape.layers, num_attention_heads=shape.heads,
-            num_key_value_heads=shape.heads, max_position_embeddings=shape.context,
-            bos_token_id=None, eos_token_id=end, pad_token_id=end, tie_word_embeddings=True,
-        )
-    )  # fmt: skip
-    model.generation_config.do_sample = True  # or the temperature of a call means nothing
-    learn(model, tokenizer, chats, out, training, progress)
+
+    def begun() -> Any:
+        torch.manual_seed(training.seed)
+        model = transformers.LlamaForCausalLM(
+            transformers.LlamaConfig(
+                vocab_size=len(tokenizer), hidden_size=shape.hidden,
+                intermediate_size=3 * shape.hidden, num_hidden_layers=shape.layers,
+                num_attention_heads=shape.heads, num_key_value_heads=shape.heads,
+                max_position_embeddings=shape.context, bos_token_id=None, eos_token_id=end,
+                pad_token_id=end, tie_word_embeddings=True,
+            )
+        )  # fmt: skip
+        model.generation_config.do_sample = True  # or the temperature of a call means nothing
+        model.generation_config.top_k = 0  # all tokens, not the likeliest alone
+        return model
+
+    learn(begun, tokenizer, chats, out, training, torch.bfloat16, progress, others=True)
 
 
 def _tokenizer(chats: Sequence[Sequence[Mapping[str, str]]], shape: Shape) -> Any:

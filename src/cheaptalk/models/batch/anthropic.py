@@ -11,13 +11,13 @@ from typing import Any
 from cheaptalk.models.batch.protocol import (
     CLOCKS,
     BatchLine,
-    BatchTrouble,
     Look,
     Results,
 )
-from cheaptalk.models.batch.transport import BatchPage, HttpBatches, ListedBatch
+from cheaptalk.models.batch.transport import HttpBatches
 from cheaptalk.models.calls import Reply
 from cheaptalk.models.http import anthropic
+from cheaptalk.models.http.endpoint import EndpointTrouble, Listed, Page
 from cheaptalk.models.http.transport import broken, complaint
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.structured_output import ways
@@ -31,7 +31,7 @@ STATUSES = {
 """The statuses of errors, as the provider's documentation lists them."""
 
 
-class AnthropicBatch(ListedBatch):
+class AnthropicBatch(Listed):
     """A batch, as far as it is known."""
 
     created_at: datetime
@@ -60,7 +60,7 @@ class AnthropicBatches(HttpBatches):
 
     async def find(self, tag: str, lines: Sequence[BatchLine], since: float) -> str | None:
         path = "messages/batches"
-        async for batch in self.listed(BatchPage[AnthropicBatch], path, "after_id"):
+        async for batch in self.listed(Page[AnthropicBatch], path, "after_id"):
             if batch.created_at.timestamp() < since - CLOCKS:
                 return None
             if batch.size == len(lines) and await self._holds(batch, lines):
@@ -70,12 +70,14 @@ class AnthropicBatches(HttpBatches):
     async def _holds(self, batch: AnthropicBatch, lines: Sequence[BatchLine]) -> bool:
         """Whether a batch is made of these calls, which can be told once it has ended."""
         if batch.processing_status != ENDED:
-            raise BatchTrouble(
+            raise EndpointTrouble(
                 broken("waiting for a batch that may be this one and has not ended", retry=True)
             )
         found = await self.results(batch.id)
         if found.missing and not found.replies:
-            raise BatchTrouble(broken("results that may be this batch's are cut off", retry=True))
+            raise EndpointTrouble(
+                broken("results that may be this batch's are cut off", retry=True)
+            )
         return any(line.id in found.replies for line in lines)
 
     async def look(self, name: str) -> Look:

@@ -6,13 +6,13 @@ As its `API reference <https://platform.openai.com/docs/api-reference/batch>`_ h
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import aiohttp
 import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.batch.protocol import CLOCKS, BatchLine, Look, Results
-from cheaptalk.models.batch.transport import BatchPage, HttpBatches, ListedBatch
+from cheaptalk.models.batch.transport import HttpBatches
 from cheaptalk.models.calls import Reply
+from cheaptalk.models.http.endpoint import Listed, Page
 from cheaptalk.models.http.openai import body, read
 from cheaptalk.models.http.transport import broken, complaint
 from cheaptalk.models.model_strings import ModelName
@@ -23,12 +23,6 @@ FULL = frozenset({"token_limit_exceeded", "request_limit_exceeded", "rate_limit_
 """Why a batch is not accepted that will be later, when others have ended."""
 TAG = "cheaptalk"
 """The key of a batch's metadata that holds our tag."""
-
-
-class File(Struct):
-    """A file that went up."""
-
-    id: str
 
 
 class Counts(Struct):
@@ -51,7 +45,7 @@ class Problems(Struct):
     data: list[Problem] | None = None
 
 
-class OpenAIBatch(ListedBatch):
+class OpenAIBatch(Listed):
     """A batch, as far as it is known."""
 
     status: str = "unknown"
@@ -92,13 +86,11 @@ class OpenAIBatches(HttpBatches):
         return made.id
 
     async def _upload(self, tag: str, lines: Sequence[BatchLine]) -> str:
-        form = aiohttp.FormData({"purpose": "batch"})
         file = b"\n".join(msgspec.json.encode(self.line(line)) for line in lines)
-        form.add_field("file", file, filename=f"{tag}.jsonl", content_type="application/jsonl")
-        return (await self.post(File, "files", data=form)).id
+        return await self.upload(file, tag, "batch")
 
     async def find(self, tag: str, lines: Sequence[BatchLine], since: float) -> str | None:
-        async for batch in self.listed(BatchPage[OpenAIBatch], "batches", "after"):
+        async for batch in self.listed(Page[OpenAIBatch], "batches", "after"):
             if batch.created_at is not None and batch.created_at < since - CLOCKS:
                 return None
             if (batch.metadata or {}).get(TAG) == tag:

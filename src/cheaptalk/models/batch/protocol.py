@@ -51,22 +51,8 @@ class Results(NamedTuple):
     missing: int = 0
 
 
-class BatchTrouble(Exception):
-    """A request about a batch failed.
-
-    Attributes:
-        again: whether trying again may help.
-        status: the HTTP status, if one came back.
-    """
-
-    def __init__(self, reply: Reply) -> None:
-        super().__init__(reply.detail or "unknown")
-        self.again = reply.retry
-        self.status = reply.status
-
-
 class BatchServer(Protocol):
-    """A provider's endpoint for batches. Every method raises :class:`BatchTrouble`."""
+    """A provider's endpoint for batches. Every method raises :class:`.EndpointTrouble`."""
 
     async def submit(self, tag: str, lines: Sequence[BatchLine]) -> str:
         """Submit a batch; what the provider calls it."""

@@ -19,8 +19,6 @@ from cheaptalk.whole_files import read_whole
 
 LONGEST = 2**32
 """Bytes of the longest file of chats."""
-NOBODY = ModelSeat(model="script/legal")
-"""The words of whom nobody set: those of the game's own style."""
 
 
 class Chat(NamedTuple):
@@ -50,21 +48,24 @@ class Chat(NamedTuple):
         return self._asdict() | {"status": self.status.value, "messages": told}
 
 
-def chats(record: MatchRecord) -> Iterator[Chat]:
+def chats(record: MatchRecord, style: str | None = None) -> Iterator[Chat]:
     """The chats of all seats of a match, in the game's order.
 
     A model's is in the style that it played in, with its persona, and with its answers as it wrote
-    them where its past answers were shown to it so; all of it, whatever it was to remember. The
-    others are in the game's own style.
+    them where its past answers were shown to it so; all of it, whatever it was to remember.
+
+    Args:
+        style: the style of all others; the game's own one if not set.
 
     Raises:
+        UnknownName: the game has no such style.
         OtherVersion: the match was played under other rules than those installed.
         ReplayMismatch: there is nothing to replay, or it does not fit the rules.
     """
     table = record.replay()
     for seat, place in record.at.items():
         heard = table.heard[seat]
-        spec = _spec(record.seats[place]["spec"])
+        spec = _spec(record.seats[place]["spec"], style)
         player = spec.player(record.rules)
         texts = _texts(record, seat, heard, spec) if spec.past_answers == "verbatim" else {}
         prompt = player.prompt._replace(history="all")
@@ -76,8 +77,10 @@ def chats(record: MatchRecord) -> Iterator[Chat]:
         )  # fmt: skip
 
 
-def _spec(written: Mapping[str, Any]) -> ModelSeat:
-    return ModelSeat.model_validate(written) if written.get("model") else NOBODY
+def _spec(written: Mapping[str, Any], style: str | None) -> ModelSeat:
+    if written.get("model"):
+        return ModelSeat.model_validate(written)
+    return ModelSeat(model="script/legal", style=style)
 
 
 def _texts(

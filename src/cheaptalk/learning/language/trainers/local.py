@@ -9,25 +9,28 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 from pydantic import Field
 
 from cheaptalk.learning.language.tokens import TokenizedChat, tokenized
-from cheaptalk.rules import CheaptalkError, Value
+from cheaptalk.learning.language.trainers.trainer import (
+    Messages,
+    Progress,
+    Step,
+    TrainingFailed,
+)
+from cheaptalk.rules import Value
 from cheaptalk.whole_files import whole_folder
 
 IGNORED = -100
 """The label of a token that is not learned."""
 
 
-class TrainingFailed(CheaptalkError):
-    """A model could not be trained; nothing was written."""
-
-
 class LocalTraining(Value):
     """How a model is trained in this process."""
 
+    trainer: Literal["local"] = "local"
     epochs: float = Field(3, gt=0)
     """How often every chat is learned from (Liao, Tomlin and Klein 2024, appendix B)."""
     batch: int = Field(16, ge=1)
@@ -46,26 +49,22 @@ class LocalTraining(Value):
     seed: int = 0
     """Of the order of chats, and of LoRA's beginning."""
 
+    def train(
+        self, model: str, chats: Sequence[Messages], out: Path, progress: Progress | None = None
+    ) -> str:
+        """Train a model, unless its folder is there; the folder. See :func:`fine_tune`."""
+        if not out.exists():
+            fine_tune(model, chats, out, self, progress)
+        return str(out)
 
-class Step(NamedTuple):
-    """How far a training is.
-
-    Attributes:
-        done, of: steps.
-        loss: mean over the last steps, in nats a token.
-    """
-
-    done: int
-    of: int
-    loss: float
-
-
-Progress = Callable[[Step], None]
+    def player(self, model: str) -> str:
+        """The model string under which it plays, in this process."""
+        return f"hf/{model}"
 
 
 def fine_tune(
     model: Path | str,
-    chats: Sequence[Sequence[Mapping[str, str]]],
+    chats: Sequence[Messages],
     out: Path,
     settings: LocalTraining,
     progress: Progress | None = None,
@@ -83,58 +82,95 @@ def fine_tune(
     """
     transformers = import_module("transformers")
     transformers.utils.logging.disable_progress_bar()
+
+    def load() -> Any:
+        return transformers.AutoModelForCausalLM.from_pretrained(model, dtype="auto")
+
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
-        found = transformers.AutoModelForCausalLM.from_pretrained(model)
+        stored = load().dtype
     except (OSError, ValueError) as error:
         why = str(error).partition("\n")[0]
         raise TrainingFailed(f"{model} is no language model that can be loaded: {why}") from None
-    learn(found, tokenizer, chats, out, settings, progress)
+    learn(load, tokenizer, chats, out, settings, stored, progress)
 
 
 def learn(
-    model: Any,
+    load: Callable[[], Any],
     tokenizer: Any,
-    chats: Sequence[Sequence[Mapping[str, str]]],
+    chats: Sequence[Messages],
     out: Path,
     settings: LocalTraining,
+    stored: Any,
     progress: Progress | None = None,
+    *,
+    others: bool = False,
 ) -> None:
-    """The same, of a model in memory, which is changed."""
-    trl, datasets = import_module("trl"), import_module("datasets")
+    """The same, of a model that is loaded by a function.
+
+    Args:
+        stored: the type of its weights in the folder, one of torch.
+        others: whether what others say to it is learned, too.
+    """
     examples = [
         example for chat in chats for example in tokenized(tokenizer, chat, **settings.template)
     ]
     if not examples:
         raise TrainingFailed("there is no chat to learn from")
+    if others:
+        examples = [one._replace(own=[True] * len(one.ids)) for one in examples]
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
+    at_once = settings.batch
+    while True:
+        try:
+            trained = _trained(load(), tokenizer, examples, settings, at_once, progress)
+            break
+        except (RuntimeError, MemoryError) as error:
+            if "memory" not in str(error) and not isinstance(error, MemoryError):
+                raise
+            if at_once == 1:
+                raise TrainingFailed(
+                    "there is too little memory to learn from a single chat; take lora, or a "
+                    "smaller model"
+                ) from error
+            at_once = (at_once + 1) // 2
+    if not all(bool(one.isfinite().all()) for one in trained.parameters()):
+        raise TrainingFailed("weights stopped being numbers; take a lower rate")
+    with whole_folder(out) as folder:
+        trained.to(stored).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+def _trained(
+    model: Any,
+    tokenizer: Any,
+    examples: Sequence[TokenizedChat],
+    settings: LocalTraining,
+    at_once: int,
+    progress: Progress | None,
+) -> Any:
+    """A model when it has learned.
+
+    Args:
+        at_once: chats in memory at once, a step's batch or fewer.
+    """
+    trl, datasets = import_module("trl"), import_module("datasets")
+    if not settings.lora:
+        model.float()  # small changes are lost on weights of few bits
     with TemporaryDirectory() as aside, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # what these libraries say to one another
         trainer = trl.SFTTrainer(
             model=model,
-            args=_arguments(aside, settings, len(examples)),
+            args=_arguments(aside, settings, len(examples), at_once),
             train_dataset=datasets.Dataset.from_list([_row(one) for one in examples]),
             processing_class=tokenizer,
             peft_config=_lora(settings) if settings.lora else None,
             callbacks=[_watching(progress)] if progress else None,
         )
         trainer.remove_callback(import_module("transformers").PrinterCallback)
-        try:
-            trainer.train()
-        except RuntimeError as error:
-            if "memory" not in str(error):
-                raise
-            raise TrainingFailed(
-                f"there is too little memory for {settings.batch} chats at once; take a smaller "
-                "batch, or lora"
-            ) from error
-    trained = trainer.model.merge_and_unload() if settings.lora else trainer.model
-    if not all(bool(one.isfinite().all()) for one in trained.parameters()):
-        raise TrainingFailed("weights stopped being numbers; take a lower rate")
-    with whole_folder(out) as folder:
-        trained.save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
+        trainer.train()
+    return trainer.model.merge_and_unload() if settings.lora else trainer.model
 
 
 def _row(chat: TokenizedChat) -> dict[str, list[int]]:
@@ -142,16 +178,18 @@ def _row(chat: TokenizedChat) -> dict[str, list[int]]:
     return {"input_ids": chat.ids, "labels": labels}
 
 
-def _arguments(aside: str, settings: LocalTraining, examples: int) -> Any:
+def _arguments(aside: str, settings: LocalTraining, examples: int, at_once: int) -> Any:
     trl, torch = import_module("trl"), import_module("torch")
     steps = math.ceil(settings.epochs * math.ceil(examples / settings.batch))
     on_gpu = torch.cuda.is_available()
+    few_bits = on_gpu or torch.cpu.get_capabilities().get("avx512_bf16", False)
     return trl.SFTConfig(
         output_dir=aside, num_train_epochs=settings.epochs, max_length=None,
-        per_device_train_batch_size=settings.batch, auto_find_batch_size=on_gpu,
+        per_device_train_batch_size=at_once,
+        gradient_accumulation_steps=math.ceil(settings.batch / at_once),
         learning_rate=settings.rate, warmup_steps=math.floor(settings.warmup * steps),
         weight_decay=settings.decay, train_sampling_strategy="group_by_length",
-        gradient_checkpointing=None, activation_checkpointing=on_gpu, bf16=on_gpu,
+        gradient_checkpointing=None, activation_checkpointing=on_gpu, bf16=few_bits,
         use_cpu=not on_gpu,
         logging_steps=max(1, steps // 50), save_strategy="no", report_to="none",
         disable_tqdm=True, seed=settings.seed, dataloader_pin_memory=on_gpu,
