@@ -362,8 +362,17 @@ def test_measures_of_a_match_worked_out_by_hand() -> None:
             "impossible_counts": 0,
             "false_values": 0.5,
             "broken_agreements": 0,
+            "inverted_proposals": 0,
         }
     )
+
+
+def test_an_inverted_proposal_claims_what_was_offered_to_the_partner() -> None:
+    table = Table(DealOrNoDeal(), OPENING, "seed")
+    table.answer("player_1", MessageOrProposal(message="I take the hat, you take the rest."))
+    table.answer("player_2", MessageOrProposal.propose((0, 1, 0)))
+    table.answer("player_1", Proposal(books=1, hats=1, balls=0))
+    assert measured(table, "inverted_proposals") == 0.5
 
 
 def test_measures_of_an_aborted_match() -> None:

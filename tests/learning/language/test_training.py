@@ -10,8 +10,10 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.learning.language.pretraining import Shape, pretrain
+from cheaptalk.learning.language.tokens import tokenized
 from cheaptalk.learning.language.trainers.local import LocalTraining, fine_tune
-from cheaptalk.learning.language.trainers.trainer import Step, TrainingFailed
+from cheaptalk.learning.language.trainers.losses import Example, padded
+from cheaptalk.learning.language.trainers.trainer import Lesson, Loss, Step, TrainingFailed
 from cheaptalk.records.exports.chats import chats
 from tests.tiny_model import make_tiny_model
 
@@ -33,6 +35,10 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Chats:
     with ct.Store.open(file) as store:
         told = [one for record in store.records("said", bodies=True) for one in chats(record)]
     return [json.loads(json.dumps(one.as_json()))["messages"] for one in told]
+
+
+def lessons(said: Chats) -> list[Lesson]:
+    return [Lesson(one) for one in said]
 
 
 @pytest.fixture(scope="module")
@@ -65,13 +71,59 @@ def test_a_model_learns_what_players_said(
 ) -> None:
     steps: list[Step] = []
     settings = LocalTraining(epochs=6, batch=8, rate=rate, lora=lora)
-    fine_tune(base, said, tmp_path / "tuned", settings, steps.append)
+    fine_tune(base, lessons(said), tmp_path / "tuned", settings, steps.append)
     assert steps[-1].done == steps[-1].of == 18
     first, last = (fmean(one.loss for one in part) for part in (steps[:3], steps[-3:]))
     assert last < first - 0.05
-    fine_tune(base, said, tmp_path / "again", settings)
+    fine_tune(base, lessons(said), tmp_path / "again", settings)
     assert weights(tmp_path / "tuned").equal(weights(tmp_path / "again"))
     assert not weights(tmp_path / "tuned").equal(weights(base))
+
+
+def likely(model: Path, chats: Chats) -> list[float]:
+    """The logarithm of how likely a model is to say what was said, of each chat."""
+    torch, transformers = import_module("torch"), import_module("transformers")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+    found = transformers.AutoModelForCausalLM.from_pretrained(model).float()
+    told = []
+    for chat in chats:
+        (one,) = tokenized(tokenizer, chat)
+        batch = padded([Example(one)], 0)
+        with torch.no_grad():
+            logits = found(batch["input_ids"]).logits.transpose(1, 2)[..., :-1]
+        lost = torch.nn.functional.cross_entropy(logits, batch["labels"][:, 1:], reduction="sum")
+        told.append(-float(lost))
+    return told
+
+
+@pytest.mark.parametrize("loss", ["cloning", "dpo", "grpo"])
+def test_a_model_comes_to_prefer_the_better_chats(
+    said: Chats, base: Path, tmp_path: Path, loss: Loss
+) -> None:
+    better, worse = said[:6], said[6:12]
+    taught = [Lesson(one, 2.0) for one in better]
+    if loss == "dpo":
+        taught = [Lesson(*pair) for pair in zip(better, [1.0] * 6, worse, strict=True)]
+    elif loss == "grpo":
+        taught = [Lesson(one, 1.0) for one in better] + [Lesson(one, -1.0) for one in worse]
+    settings = LocalTraining(epochs=4, batch=4, rate=1e-2)
+    fine_tune(base, taught, tmp_path / "out", settings, loss=loss)
+    gained = [
+        sum(likely(tmp_path / "out", chats)) - sum(likely(base, chats)) for chats in (better, worse)
+    ]
+    assert gained[0] > gained[1] + 1
+    assert loss != "cloning" or gained[0] > 1
+
+
+def test_a_model_that_is_to_stay_near_its_reference_moves_less(
+    said: Chats, base: Path, tmp_path: Path
+) -> None:
+    moved = []
+    for kl in (0.0, 50.0):
+        settings = LocalTraining(epochs=4, batch=4, rate=1e-2, kl=kl)
+        fine_tune(base, lessons(said[:6]), tmp_path / f"{kl}", settings, reference=base)
+        moved.append(sum(likely(tmp_path / f"{kl}", said[:6])) - sum(likely(base, said[:6])))
+    assert moved[1] < moved[0] / 2
 
 
 def test_what_was_trained_sits_down_at_a_table(base: Path, tmp_path: Path) -> None:
@@ -90,10 +142,12 @@ def test_what_was_trained_sits_down_at_a_table(base: Path, tmp_path: Path) -> No
 def test_what_cannot_be_trained_is_said_in_a_sentence(said: Chats, tmp_path: Path) -> None:
     plain = LocalTraining()
     with pytest.raises(TrainingFailed, match="is no language model that can be loaded"):
-        fine_tune(tmp_path, said, tmp_path / "out", plain)
+        fine_tune(tmp_path, lessons(said), tmp_path / "out", plain)
     tiny = make_tiny_model(tmp_path / "tiny")
     with pytest.raises(TrainingFailed, match="no chat to learn from"):
         fine_tune(tiny, [], tmp_path / "out", plain)
     with pytest.raises(TrainingFailed, match="stopped being numbers"):
-        fine_tune(tiny, said[:2], tmp_path / "out", LocalTraining(rate=1e30, batch=1, epochs=2))
+        fine_tune(
+            tiny, lessons(said[:2]), tmp_path / "out", LocalTraining(rate=1e30, batch=1, epochs=2)
+        )
     assert not (tmp_path / "out").exists()

@@ -16,6 +16,7 @@ from cheaptalk.cli.shared.options import JsonOption, ParametersOption, parameter
 from cheaptalk.cli.shared.printing import print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
 from cheaptalk.cli.shared.sentences import counted
+from cheaptalk.cli.studies.experiment import how_far
 
 commands = typer.Typer(
     cls=Group, help="Make small language models, and train them on what players said.",
@@ -81,7 +82,7 @@ def tune(
     with needing("tune"), _shown(f"{out}: reading") as progress:
         kind = ct.learning.language.LocalTraining
         learned = ct.rules.errors.legal(kind, parameters(training or (), "--with"))
-        told = ct.records.read_chats(chats)
+        told = [ct.learning.language.Lesson(one) for one in ct.records.read_chats(chats)]
         ct.learning.language.fine_tune(model, told, out, learned, progress)
     _done(out, len(told), json)
 
@@ -101,9 +102,42 @@ def self_play(
     set_: ParametersOption = None,
     matches: Annotated[int, typer.Option(min=1, help="Matches of an iteration.")] = 500,
     iterations: Annotated[int, typer.Option(min=1, help="Times that it learns.")] = 10,
+    learn: Annotated[
+        str,
+        typer.Option(
+            help="How it learns: cloning, weighted, or from better and worse matches on one deal: "
+            "dpo, or grpo, which is experimental."
+        ),
+    ] = "cloning",
     keep: Annotated[
-        str, typer.Option(help="What it learns from: above_mean, positive or everything.")
+        str,
+        typer.Option(
+            help="What it clones: above_mean, positive, everything, or the share of the best, such "
+            "as 0.2."
+        ),
     ] = "above_mean",
+    where: Annotated[
+        str | None,
+        typer.Option(
+            help="A measure that is above 0 in matches that it learns from, such as "
+            "pareto_optimality."
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(min=1, help="Matches on each deal; 1, or 4 where these are compared."),
+    ] = None,
+    partners: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--partner",
+            help="A player that it meets besides itself, such as fair=fair. Repeat it for several.",
+            metavar="LABEL=PLAYER",
+        ),
+    ] = None,
+    past: Annotated[
+        int, typer.Option(min=0, help="Past iterations that it meets besides itself.")
+    ] = 0,
     patience: Annotated[
         int | None,
         typer.Option(min=1, help="Iterations without a new best mean after which it stops."),
@@ -124,17 +158,16 @@ def self_play(
         kind = ct.learning.language.SelfPlay
         settings = ct.rules.errors.legal(kind, {
             "game": game, "parameters": parameters(set_ or ()), "matches": matches,
-            "iterations": iterations, "keep": keep, "patience": patience, "seed": seed,
+            "iterations": iterations, "learn": learn, "keep": _number_or(keep), "where": where,
+            "repeats": repeats or (4 if learn in ("dpo", "grpo") else 1), "past": past,
+            "partners": parameters(partners or (), "--partner"), "patience": patience, "seed": seed,
             "training": parameters(training or (), "--with"),
             "player": {**kind().player, **parameters(player or (), "--player")},
         })  # fmt: skip
         with StatusLine().shown(f"{out}: loading {model}") as show:
 
             def told(number: int, now: ct.studies.Progress | ct.learning.language.Step) -> None:
-                if isinstance(now, ct.studies.Progress):
-                    show(f"iteration {number}: {now.done:,} of {now.done + now.left:,} matches")
-                else:
-                    show(f"iteration {number}: {_step(now)}")
+                show(f"iteration {number}: {how_far(now)}")
 
             done = ct.learning.language.self_play(model, out, settings, told)
     if json:
@@ -146,15 +179,18 @@ def self_play(
     say(f"The matches are in {out / ct.learning.language.STORE}")
 
 
+def _number_or(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 @contextmanager
 def _shown(first: str) -> Iterator[Callable[[Any], None]]:
     """Something to tell of the steps of a training."""
     with StatusLine().shown(first) as show:
-        yield lambda step: show(_step(step))
-
-
-def _step(step: Any) -> str:
-    return f"step {step.done:,} of {step.of:,}, loss {step.loss:.4f}"
+        yield lambda step: show(how_far(step))
 
 
 def _done(out: Path, chats: int, json: bool) -> None:

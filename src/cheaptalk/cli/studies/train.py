@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +14,10 @@ from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import JsonOption, ParametersOption, parameters
 from cheaptalk.cli.shared.printing import print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
+from cheaptalk.cli.studies.experiment import experiment
 
+SELF_PLAY = "self-play"
+"""What is trained beside policies: language models."""
 DRAWN = 10.0
 """Seconds between two drawings of a page of curves."""
 
@@ -33,17 +37,34 @@ def train(
             help="nfsp: neural fictitious self-play; rnad: regularised Nash dynamics; or a "
             "training that a paper names, with its game and settings: nfsp-bg4 to nfsp-bg6, "
             "rnad-bg4 to rnad-bg6; or ours, which take minutes: the same with -quick behind it, "
-            "and rnad-bargaining-quick."
+            "and rnad-bargaining-quick; or self-play: language models, from nothing to a report."
         ),
     ],
     out: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             help="The policy's file. FILE.training lies beside it, from which a training that "
-            "was stopped goes on, and FILE.log.jsonl, which says how it went.",
-            dir_okay=False,
+            "was stopped goes on, and FILE.log.jsonl, which says how it went. Of self-play the "
+            "folder, in which it goes on, too.",
+            show_default="self-play-PRESET of self-play",
         ),
-    ],
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="Of self-play: an experiment by name (tiny, seconds), or its file.",
+            metavar="NAME|FILE",
+        ),
+    ] = None,
+    lineages: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lineage",
+            help="Of self-play: which lineage of the experiment; all by default. Repeat it for "
+            "several.",
+            metavar="NAME",
+        ),
+    ] = None,
     game: Annotated[
         str | None, typer.Option(help="A game, or a configuration that a paper names, such as BG4.")
     ] = None,
@@ -79,52 +100,70 @@ def train(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Train a policy that sits down at tables as {policy: FILE}."""
+    """Train a policy that sits down at tables as {policy: FILE}, or language models."""
+    if algorithm == SELF_PLAY:
+        experiment(preset or "tiny", out, lineages or (), json=json)
+        return
+    if out is None or out.is_dir():
+        raise typer.BadParameter("name the policy's file", param_hint="--out")
+    if preset is not None or lineages:
+        raise typer.BadParameter(f"that is for {SELF_PLAY} alone", param_hint="--preset, --lineage")
     own = parameters(settings or (), "--with")
-    if page is not None:
-        with needing("analysis"):
-            write_curves = ct.reports.write_curves
     with needing("learn"):
         chosen = ct.learning.chosen(algorithm, game, matches, own)
         rules = ct.learning.game_of(chosen.game, parameters(set_ or ()))
         wanted = ct.learning.settings_of(chosen.algorithm, chosen.settings)
         with StatusLine().shown(f"{chosen.game}: compiling") as show:
-            drawn = 0.0
-
-            def draw(*, under_way: bool) -> None:
-                if page is not None:
-                    write_curves(
-                        ct.learning.logged(out), page, f"{chosen.algorithm} on {chosen.game}",
-                        ct.learning.ALGORITHMS.find(chosen.algorithm).metrics, under_way=under_way,
-                    )  # fmt: skip
-
-            gained = ""
-
-            def told(pace: ct.learning.Pace) -> None:
-                nonlocal drawn, gained
-                now = pace.told
-                if pace.seconds - drawn >= DRAWN:
-                    draw(under_way=True)
-                    drawn = pace.seconds
-                if now.gains:
-                    gained = "could be gained " + _gained(now.gains)
-                metrics = ", ".join(f"{name} {one:.4g}" for name, one in now.metrics.items())
-                show(
-                    f"{chosen.game}: {now.matches:,} of {pace.wanted:,} matches, "
-                    f"{pace.rate:,.0f} a second; {metrics}{gained and '; '}{gained}"
-                )
-
+            telling = Telling(chosen, out, page, show)
             last = ct.learning.train(
                 chosen.algorithm, rules, wanted, chosen.matches, out, device=device.value,
-                examined_every=examine, tensorboard=tensorboard, progress=told,
+                examined_every=examine, tensorboard=tensorboard, progress=telling,
             )  # fmt: skip
-            draw(under_way=False)
+            telling.draw(under_way=False)
     if json:
         print_json({"policy": str(out), "told": last and last.written()})
     elif last is None:
         say(f"{out} has learned from as many matches before.")
     else:
         say(f"{chosen.game}: learned from {last.matches:,} matches; the policy is {out}")
+
+
+class Telling:
+    """Tells how a training goes: in a line, and on a page if there is to be one."""
+
+    def __init__(
+        self, training: ct.learning.Preset, out: Path, page: Path | None, show: Callable[[str], Any]
+    ) -> None:
+        if page is not None:
+            with needing("analysis"):
+                self._write = ct.reports.write_curves
+        self._training, self._out, self._page, self._show = training, out, page, show
+        self._drawn = 0.0
+        self._gained = ""
+
+    def __call__(self, pace: ct.learning.Pace) -> None:
+        """Tell of a point of it."""
+        now = pace.told
+        if pace.seconds - self._drawn >= DRAWN:
+            self.draw(under_way=True)
+            self._drawn = pace.seconds
+        if now.gains:
+            self._gained = "; could be gained " + _gained(now.gains)
+        metrics = ", ".join(f"{name} {one:.4g}" for name, one in now.metrics.items())
+        self._show(
+            f"{self._training.game}: {now.matches:,} of {pace.wanted:,} matches, "
+            f"{pace.rate:,.0f} a second; {metrics}{self._gained}"
+        )
+
+    def draw(self, *, under_way: bool) -> None:
+        """Write the page anew."""
+        if self._page is not None:
+            training = self._training
+            self._write(
+                ct.learning.logged(self._out), self._page,
+                f"{training.algorithm} on {training.game}",
+                ct.learning.ALGORITHMS.find(training.algorithm).metrics, under_way=under_way,
+            )  # fmt: skip
 
 
 def exploitability(

@@ -18,6 +18,7 @@ from cheaptalk.games.deal_or_no_deal.dialogue import (
     Fault,
     Move,
     inconsistencies,
+    part,
     standing,
     stated_values,
 )
@@ -158,6 +159,27 @@ def broken_agreements(result: Result) -> float:
     return float(_count(result, "broken agreement"))
 
 
+def inverted_proposals(result: Result) -> float | None:
+    """The share of proposals that claim just what would be the partner's; None without any.
+
+    Of proposals that follow an offer which gives each something else, accepted or not. Strict
+    competition was found to teach it (Liao, Tomlin and Klein 2024, appendix D): two who both do so
+    agree, and nobody agrees with them.
+    """
+    counts = result.deal.context.counts
+    moves = moves_of(result)
+    table = standing(counts, moves)
+    if table.division is None:
+        return None
+    found = [
+        move.action.claim == rest(counts, mine)
+        for move in moves
+        if move.message is None
+        and (mine := part(table.division, counts, move.player)) != rest(counts, mine)
+    ]
+    return sum(found) / len(found) if found else None
+
+
 def inconsistency(result: Result) -> float | None:
     """The share of messages and proposals with an inconsistency that is exact; None without any.
 
@@ -231,6 +253,7 @@ MEASURES = (
     Measure("impossible_counts", impossible_counts, unit="share of messages", bounds=SHARE),
     Measure("false_values", false_values, unit="share of messages", bounds=SHARE),
     Measure("broken_agreements", broken_agreements, unit="proposals", bounds=COUNT),
+    Measure("inverted_proposals", inverted_proposals, unit="share of proposals", bounds=SHARE),
 )
 
 

@@ -1,13 +1,13 @@
-from .behaviour_cloning import STORE, Iteration, SelfPlay, SelfPlayFailed, self_play
-from .filters import FILTERS
+from .lessons import FILTERS, Heard
+from .lineage import STORE, Iteration, SelfPlay, SelfPlayFailed, self_play, settle
 from .pretraining import TRAINING, Shape, pretrain
 from .tokens import TemplateError, TokenizedChat, tokenized
 from .trainers.local import LocalTraining, fine_tune
 from .trainers.openai import OpenAITraining
-from .trainers.trainer import Step, TrainingFailed
+from .trainers.trainer import Lesson, Step, TrainingFailed
 
 __all__ = [
-    "FILTERS", "STORE", "TRAINING", "Iteration", "LocalTraining", "OpenAITraining", "SelfPlay",
-    "SelfPlayFailed", "Shape", "Step", "TemplateError", "TokenizedChat", "TrainingFailed",
-    "fine_tune", "pretrain", "self_play", "tokenized",
+    "FILTERS", "STORE", "TRAINING", "Heard", "Iteration", "Lesson", "LocalTraining",
+    "OpenAITraining", "SelfPlay", "SelfPlayFailed", "Shape", "Step", "TemplateError",
+    "TokenizedChat", "TrainingFailed", "fine_tune", "pretrain", "self_play", "settle", "tokenized",
 ]  # fmt: skip

@@ -13,7 +13,9 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
+from cheaptalk.learning.language.tokens import tokenized
 from cheaptalk.learning.language.trainers.local import LocalTraining, learn
+from cheaptalk.learning.language.trainers.losses import Example, Learned
 from cheaptalk.learning.language.trainers.trainer import Progress
 from cheaptalk.rules import Value
 
@@ -88,7 +90,10 @@ def pretrain(
         model.generation_config.top_k = 0  # all tokens, not the likeliest alone
         return model
 
-    learn(begun, tokenizer, chats, out, training, torch.bfloat16, progress, others=True)
+    told = [one for chat in chats for one in tokenized(tokenizer, chat)]
+    examples = [Example(one._replace(own=[True] * len(one.ids))) for one in told]
+    how = Learned("cloning", 0.0, training.beta, None, None)
+    learn(begun, tokenizer, examples, out, training, how, torch.bfloat16, progress)
 
 
 def _tokenizer(chats: Sequence[Sequence[Mapping[str, str]]], shape: Shape) -> Any:

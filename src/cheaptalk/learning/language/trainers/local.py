@@ -14,17 +14,16 @@ from typing import Any, Literal
 from pydantic import Field
 
 from cheaptalk.learning.language.tokens import TokenizedChat, tokenized
+from cheaptalk.learning.language.trainers.losses import IGNORED, Example, Learned, learner
 from cheaptalk.learning.language.trainers.trainer import (
-    Messages,
+    Lesson,
+    Loss,
     Progress,
     Step,
     TrainingFailed,
 )
 from cheaptalk.rules import Value
 from cheaptalk.whole_files import whole_folder
-
-IGNORED = -100
-"""The label of a token that is not learned."""
 
 
 class LocalTraining(Value):
@@ -44,17 +43,29 @@ class LocalTraining(Value):
     lora: int = Field(0, ge=0)
     """Rank of low-rank changes to the weights, which alone are learned (Hu and others 2021) and
     then made part of them; 0 to learn all weights."""
+    kl: float = Field(0.0, ge=0)
+    """Weight of what it costs to leave the model that self-play began with, in nats a token: the
+    divergence of what is learned from that (Kullback and Leibler), over its own tokens."""
+    beta: float = Field(0.1, gt=0)
+    """Of direct preference optimisation: how strongly it is bound to the model it begins with."""
     template: Mapping[str, Any] = {}
     """What the chat template takes besides, such as ``{enable_thinking: false}``."""
     seed: int = 0
     """Of the order of chats, and of LoRA's beginning."""
 
     def train(
-        self, model: str, chats: Sequence[Messages], out: Path, progress: Progress | None = None
+        self,
+        model: str,
+        lessons: Sequence[Lesson],
+        out: Path,
+        progress: Progress | None = None,
+        *,
+        loss: Loss = "cloning",
+        reference: str | None = None,
     ) -> str:
         """Train a model, unless its folder is there; the folder. See :func:`fine_tune`."""
         if not out.exists():
-            fine_tune(model, chats, out, self, progress)
+            fine_tune(model, lessons, out, self, progress, loss=loss, reference=reference)
         return str(out)
 
     def player(self, model: str) -> str:
@@ -64,17 +75,20 @@ class LocalTraining(Value):
 
 def fine_tune(
     model: Path | str,
-    chats: Sequence[Messages],
+    lessons: Sequence[Lesson],
     out: Path,
     settings: LocalTraining,
     progress: Progress | None = None,
+    *,
+    loss: Loss = "cloning",
+    reference: Path | str | None = None,
 ) -> None:
     """Train a model on chats, and write it to a folder as the Hub has it.
 
     Args:
         model: its folder, or its name on the Hub.
-        chats: messages with role and content; what the assistant says is learned.
         out: a new folder.
+        reference: a model to stay near to; where it begins if none is named.
 
     Raises:
         TrainingFailed: there is nothing to learn from, no such model, or too little memory.
@@ -83,48 +97,66 @@ def fine_tune(
     transformers = import_module("transformers")
     transformers.utils.logging.disable_progress_bar()
 
-    def load() -> Any:
-        return transformers.AutoModelForCausalLM.from_pretrained(model, dtype="auto")
+    def load(name: Path | str = model) -> Any:
+        try:
+            return transformers.AutoModelForCausalLM.from_pretrained(name, dtype="auto")
+        except (OSError, ValueError) as error:
+            raise _no_model(name, error) from None
 
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
-        stored = load().dtype
     except (OSError, ValueError) as error:
-        why = str(error).partition("\n")[0]
-        raise TrainingFailed(f"{model} is no language model that can be loaded: {why}") from None
-    learn(load, tokenizer, chats, out, settings, stored, progress)
+        raise _no_model(model, error) from None
+    stored = load().dtype
+    how = Learned(
+        loss, settings.kl, settings.beta,
+        load(reference or model).eval() if settings.kl else None,
+        load().eval() if loss != "cloning" else None,
+    )  # fmt: skip
+    examples = [one for lesson in lessons for one in _examples(tokenizer, lesson, settings, loss)]
+    learn(load, tokenizer, examples, out, settings, how, stored, progress)
+
+
+def _no_model(name: Path | str, error: Exception) -> TrainingFailed:
+    why = str(error).partition("\n")[0]
+    return TrainingFailed(f"{name} is no language model that can be loaded: {why}")
+
+
+def _examples(tokenizer: Any, lesson: Lesson, settings: LocalTraining, loss: Loss) -> list[Example]:
+    """A lesson in tokens; one for each answer where a template rewrites what was said."""
+    told = tokenized(tokenizer, lesson.chat, **settings.template)
+    worse = tokenized(tokenizer, lesson.worse, **settings.template) if lesson.worse else []
+    if loss != "cloning" and max(len(told), len(worse)) > 1:
+        raise TrainingFailed(
+            f"{tokenizer.name_or_path} shows past answers otherwise than they were given, so that "
+            f"a chat has no one probability; it can learn by cloning alone, not by {loss}"
+        )
+    return [Example(one, lesson.weight, worse[0] if worse else None) for one in told]
 
 
 def learn(
     load: Callable[[], Any],
     tokenizer: Any,
-    chats: Sequence[Messages],
+    examples: Sequence[Example],
     out: Path,
     settings: LocalTraining,
+    how: Learned,
     stored: Any,
     progress: Progress | None = None,
-    *,
-    others: bool = False,
 ) -> None:
-    """The same, of a model that is loaded by a function.
+    """The same, of a model that is loaded by a function, and of what was put into tokens.
 
     Args:
         stored: the type of its weights in the folder, one of torch.
-        others: whether what others say to it is learned, too.
     """
-    examples = [
-        example for chat in chats for example in tokenized(tokenizer, chat, **settings.template)
-    ]
     if not examples:
         raise TrainingFailed("there is no chat to learn from")
-    if others:
-        examples = [one._replace(own=[True] * len(one.ids)) for one in examples]
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
     at_once = settings.batch
     while True:
         try:
-            trained = _trained(load(), tokenizer, examples, settings, at_once, progress)
+            trained = _trained(load(), tokenizer, examples, settings, how, at_once, progress)
             break
         except (RuntimeError, MemoryError) as error:
             if "memory" not in str(error) and not isinstance(error, MemoryError):
@@ -145,8 +177,9 @@ def learn(
 def _trained(
     model: Any,
     tokenizer: Any,
-    examples: Sequence[TokenizedChat],
+    examples: Sequence[Example],
     settings: LocalTraining,
+    how: Learned,
     at_once: int,
     progress: Progress | None,
 ) -> Any:
@@ -155,22 +188,39 @@ def _trained(
     Args:
         at_once: chats in memory at once, a step's batch or fewer.
     """
-    trl, datasets = import_module("trl"), import_module("datasets")
     if not settings.lora:
         model.float()  # small changes are lost on weights of few bits
+    watching = [_watching(progress)] if progress else []
+    plain = how.loss == "cloning" and not how.kl and all(one.weight == 1 for one in examples)
     with TemporaryDirectory() as aside, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # what these libraries say to one another
-        trainer = trl.SFTTrainer(
-            model=model,
-            args=_arguments(aside, settings, len(examples), at_once),
-            train_dataset=datasets.Dataset.from_list([_row(one) for one in examples]),
-            processing_class=tokenizer,
-            peft_config=_lora(settings) if settings.lora else None,
-            callbacks=[_watching(progress)] if progress else None,
-        )
+        arguments = _arguments(aside, settings, len(examples), at_once)
+        if plain:
+            trainer = _cloning(model, tokenizer, examples, settings, arguments, watching)
+        else:
+            if settings.lora:
+                model = import_module("peft").get_peft_model(model, _lora(settings))
+            padding = tokenizer.pad_token_id
+            trainer = learner(model, arguments, examples, padding, how, watching)
         trainer.remove_callback(import_module("transformers").PrinterCallback)
         trainer.train()
     return trainer.model.merge_and_unload() if settings.lora else trainer.model
+
+
+def _cloning(
+    model: Any,
+    tokenizer: Any,
+    examples: Sequence[Example],
+    settings: LocalTraining,
+    arguments: Any,
+    watching: list[Any],
+) -> Any:
+    """trl's trainer."""
+    rows = import_module("datasets").Dataset.from_list([_row(one.chat) for one in examples])
+    return import_module("trl").SFTTrainer(
+        model=model, args=arguments, train_dataset=rows, processing_class=tokenizer,
+        peft_config=_lora(settings) if settings.lora else None, callbacks=watching,
+    )  # fmt: skip
 
 
 def _row(chat: TokenizedChat) -> dict[str, list[int]]:
@@ -188,7 +238,7 @@ def _arguments(aside: str, settings: LocalTraining, examples: int, at_once: int)
         per_device_train_batch_size=at_once,
         gradient_accumulation_steps=math.ceil(settings.batch / at_once),
         learning_rate=settings.rate, warmup_steps=math.floor(settings.warmup * steps),
-        weight_decay=settings.decay, train_sampling_strategy="group_by_length",
+        weight_decay=settings.decay, adam_beta2=0.95, train_sampling_strategy="group_by_length",
         gradient_checkpointing=None, activation_checkpointing=on_gpu, bf16=few_bits,
         use_cpu=not on_gpu,
         logging_steps=max(1, steps // 50), save_strategy="no", report_to="none",

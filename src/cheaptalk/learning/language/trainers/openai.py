@@ -17,7 +17,14 @@ from msgspec import Struct
 from pydantic import Field
 
 from cheaptalk.calls.event_loop import drive
-from cheaptalk.learning.language.trainers.trainer import Messages, Progress, Step, TrainingFailed
+from cheaptalk.learning.language.trainers.trainer import (
+    Lesson,
+    Loss,
+    Messages,
+    Progress,
+    Step,
+    TrainingFailed,
+)
 from cheaptalk.models.http.endpoint import Endpoint, EndpointTrouble, Listed, Page
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.rules import Value
@@ -56,20 +63,28 @@ class OpenAITraining(Value):
     def train(
         self,
         model: str,
-        chats: Sequence[Messages],
+        lessons: Sequence[Lesson],
         out: Path,
         progress: Progress | None = None,
+        *,
+        loss: Loss = "cloning",
+        reference: str | None = None,
     ) -> str:
         """Train a model, or go on waiting for its training; its model string.
 
         Args:
             model: the model string of another one, such as ``openai/gpt-4o-mini-2024-07-18``.
-            chats: messages with role and content; what the assistant says is learned.
             out: a new folder for a note of the job, or that of a job that was begun.
+            reference: not heeded.
 
         Raises:
             TrainingFailed: there are too few chats, the provider refuses, or the job failed.
         """
+        if loss != "cloning" or any(one.weight != 1 for one in lessons):
+            raise TrainingFailed(
+                "a training at OpenAI clones, every chat alike; take learn: cloning"
+            )
+        chats = [one.chat for one in lessons]
         if len(chats) < FEWEST:
             raise TrainingFailed(
                 f"a training at OpenAI takes {FEWEST} chats at least, and there are {len(chats)}"

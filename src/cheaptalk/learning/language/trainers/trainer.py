@@ -2,12 +2,32 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from cheaptalk.rules import CheaptalkError
 
 Messages: TypeAlias = Sequence[Mapping[str, str]]
 """A chat: role and content of each message; what the assistant says is learned."""
+
+
+class Lesson(NamedTuple):
+    """What is learned at once.
+
+    Attributes:
+        chat: what the assistant says in it is learned.
+        weight: how much it counts; below 0 to be said less.
+        worse: a chat to which it is preferred.
+    """
+
+    chat: Messages
+    weight: float = 1.0
+    worse: Messages | None = None
+
+
+Loss: TypeAlias = Literal["cloning", "dpo", "grpo"]
+"""Cross-entropy, weighted; direct preference optimisation (Rafailov and others 2023), of a better
+and a worse chat; or group-relative policy optimisation (Shao and others 2024), weighted by how much
+better a chat is than others on the same deal."""
 
 
 class TrainingFailed(CheaptalkError):
@@ -34,10 +54,22 @@ class Trainer(Protocol):
     """What makes a model of another one and of chats; its fields are how it does so."""
 
     def train(
-        self, model: str, chats: Sequence[Messages], out: Path, progress: Progress | None = None
+        self,
+        model: str,
+        lessons: Sequence[Lesson],
+        out: Path,
+        progress: Progress | None = None,
+        *,
+        loss: Loss = "cloning",
+        reference: str | None = None,
     ) -> str:
-        """Train a model, or go on with what was begun in a folder; what it made, as a model to
-        train further.
+        """Train a model, or go on with what was begun in a folder.
+
+        Args:
+            reference: a model to stay near to, where the trainer is told to.
+
+        Returns:
+            What it made, as a model to train further.
 
         Raises:
             TrainingFailed: it could not; nothing of an earlier model is lost.

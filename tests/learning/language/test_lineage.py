@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.learning.language.behaviour_cloning import STORE, SelfPlay, SelfPlayFailed, self_play
-from cheaptalk.learning.language.filters import above_mean, everything, positive
+from cheaptalk.learning.language.lessons import Heard, Way, chosen
+from cheaptalk.learning.language.lineage import STORE, SelfPlay, SelfPlayFailed, self_play
 from cheaptalk.learning.language.pretraining import Shape, pretrain
 from cheaptalk.learning.language.trainers.local import LocalTraining
 from cheaptalk.models import ChatMessage
@@ -21,17 +21,53 @@ from tests.tiny_model import make_tiny_model
 SAID = tuple(ChatMessage(role=role, content=role) for role in ("system", "user", "assistant"))
 
 
-def chat(payoff: float | None, messages: tuple[ChatMessage, ...] = SAID) -> Chat:
-    status = Status.FORFEITED if payoff is None else Status.FINISHED
-    return Chat("m", "game", "seat", "place", "player", status, payoff, messages)
+def heard(
+    *payoffs: float, deal: str = "", messages: tuple[ChatMessage, ...] = SAID, counts: bool = True
+) -> list[Heard]:
+    return [
+        Heard(
+            Chat("m", "game", "seat", "place", "player", Status.FINISHED, one, messages), one, deal,
+            counts,
+        )
+        for one in payoffs
+    ]  # fmt: skip
 
 
-def test_filters_keep_what_they_say() -> None:
-    heard = [chat(one) for one in (0.0, 4.0, 8.0, 0.0, None)] + [chat(12.0, SAID[:1])]
-    assert [one.payoff for one in above_mean(heard)] == [8.0]  # 24 by 5 is 4.8
-    assert [one.payoff for one in positive(heard)] == [4.0, 8.0]
-    assert [one.payoff for one in everything(heard)] == [0.0, 4.0, 8.0, 0.0]
-    assert above_mean([]) == above_mean([chat(3.0), chat(3.0)]) == []
+@pytest.mark.parametrize(
+    ("keep", "kept"),
+    [
+        ("above_mean", [8.0]),  # 24 by 5 is 4.8; one that said nothing counts in the mean alone
+        ("positive", [4.0, 8.0]),
+        ("everything", [0.0, 4.0, 8.0, 0.0]),
+        (0.4, [8.0]),
+        (1.0, [8.0, 4.0, 0.0, 0.0]),
+    ],
+)
+def test_filters_keep_what_they_say(keep: str | float, kept: list[float]) -> None:
+    all_of_them = [*heard(0.0, 4.0, 8.0, 0.0), *heard(12.0, messages=SAID[:1])]
+    assert [one.better.payoff for one in chosen(all_of_them, "cloning", keep)] == kept
+
+
+def test_what_got_no_more_than_others_is_not_above_the_mean() -> None:
+    assert chosen([], "cloning", "above_mean") == []
+    assert chosen(heard(3.0, 3.0), "cloning", "above_mean") == []
+    assert chosen(heard(1.0) + heard(5.0, counts=False), "cloning", "above_mean") == []
+
+
+@pytest.mark.parametrize(
+    ("way", "found"),
+    [
+        ("weighted", [(4.0, 0.667, None), (8.0, 1.333, None)]),
+        ("dpo", [(8.0, 1.0, 0.0)]),
+        ("grpo", [(0.0, -1.225, None), (4.0, 0.0, None), (8.0, 1.225, None)]),
+    ],
+)
+def test_better_chats_count_more(way: Way, found: list[tuple[float, float, float | None]]) -> None:
+    told = chosen(heard(0.0, 4.0, 8.0) + heard(0.0, 0.0, deal="another"), way, "everything")
+    got = [
+        (one.better.payoff, round(one.weight, 3), one.worse and one.worse.payoff) for one in told
+    ]
+    assert got == found
 
 
 DINNER: dict[str, Any] = {"players": 2, "rounds": 1}
@@ -105,7 +141,7 @@ def test_where_nobody_is_above_the_mean_there_is_nothing_to_learn(tmp_path: Path
     settings = SelfPlay.model_validate(SMALL | {"matches": 2, "player": {"max_tokens": 4}})
     tiny = make_tiny_model(tmp_path / "tiny")  # which never says anything
     with pytest.raises(
-        SelfPlayFailed, match="of 4 chats of iteration 0 the filter above_mean keeps"
+        SelfPlayFailed, match="of 0 chats of finished matches in iteration 0 there is none"
     ):
         self_play(tiny, tmp_path / "out", settings)
     assert not (tmp_path / "out" / "model-1").exists()

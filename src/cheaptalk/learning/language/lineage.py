@@ -1,0 +1,260 @@
+"""Self-play of a language model: it plays itself, and learns from the better of what it said.
+
+Filtered behaviour cloning (Liao, Tomlin and Klein 2024, algorithm 1): a model plays itself on fresh
+deals; what each seat heard and said is a chat; those of seats that got more than the mean are what
+the next model learns from, which goes on from this one. An iteration is a study in a store, its
+training set a file, and its model a folder, so that whatever was stopped goes on from there.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from cheaptalk.learning.language.lessons import GROUPED, Chosen, Heard, Way, chosen, loss_of
+from cheaptalk.learning.language.trainers.local import LocalTraining
+from cheaptalk.learning.language.trainers.openai import OpenAITraining
+from cheaptalk.learning.language.trainers.trainer import Step
+from cheaptalk.records import MatchRecord, Status, Store
+from cheaptalk.records.exports.chats import chats
+from cheaptalk.rules import Chance, CheaptalkError, Value, counted, game_box
+from cheaptalk.studies.runs.progress import Progress
+from cheaptalk.studies.runs.run import run
+from cheaptalk.studies.study import Study
+from cheaptalk.whole_files import read_whole, whole_file
+
+STORE = "matches.sqlite"
+SETTINGS = "self-play.json"
+
+
+def _trainer(written: Any) -> Any:
+    """Who trains: in this process where nothing is said."""
+    if isinstance(written, Mapping):
+        return written.get("trainer", "local")
+    return getattr(written, "trainer", None)
+
+
+Training = Annotated[
+    Annotated[LocalTraining, Tag("local")] | Annotated[OpenAITraining, Tag("openai")],
+    Discriminator(_trainer),
+]
+"""Who trains a model, and how."""
+
+
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class SelfPlay(Value):
+    """A self-play. The defaults are the paper's, with a training for small models."""
+
+    game: str = "deal_or_no_deal"
+    parameters: Mapping[str, Any] = {}
+    """Those of the game that are not its defaults, such as ``{objective: coop}``."""
+    matches: int = Field(500, ge=1)
+    """That are played in an iteration (K)."""
+    repeats: int = Field(1, ge=1)
+    """Matches on each deal."""
+    iterations: int = Field(10, ge=1)
+    """Times that it learns (N)."""
+    learn: Way = "cloning"
+    """How it learns: by ``cloning`` what is kept, all alike; ``weighted``, each by what it paid; or
+    from better and worse matches on one deal, by ``dpo`` or ``grpo``, which is experimental."""
+    keep: Literal["above_mean", "positive", "everything"] | Share = "above_mean"
+    """Which chats it clones: those above the mean of all, those that paid at all, everything, or a
+    share of the best."""
+    where: str | None = None
+    """A measure of the game that is above 0 in all matches that it learns from, such as
+    ``pareto_optimality``."""
+    partners: Mapping[str, Any] = {}
+    """Players that it meets besides itself, in as many matches each, by label. It does not learn
+    from what they say."""
+    past: int = Field(0, ge=0)
+    """How many of its own past iterations it meets besides, drawn from all (fictitious self-play,
+    Heinrich, Lanctot and Silver 2015)."""
+    patience: int | None = Field(None, ge=1)
+    """Iterations without a new best mean after which it stops; None for never. The paper stops
+    early, and does not say when."""
+    player: Mapping[str, Any] = {"temperature": 1.0, "max_tokens": 200}
+    """Settings of the model as a player, such as its style."""
+    training: Training = LocalTraining()
+    """Who trains it, and how: ``trainer`` is ``local`` or ``openai``."""
+    seed: int = 1
+    """Of deals, of past iterations that are drawn, and of training."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> "SelfPlay":
+        if self.learn in GROUPED and self.repeats < 2:
+            raise ValueError(
+                f"{self.learn} compares matches on the same deal: repeats must be 2 or more"
+            )
+        seatings = 1 + 2 * (len(self.partners) + self.past)
+        if self.matches < seatings * self.repeats:
+            raise ValueError(
+                f"matches must be {seatings * self.repeats} or more, so that each pair meets "
+                f"{self.repeats} times"
+            )
+        return self
+
+    def deals(self, seatings: int) -> int:
+        """Of an iteration in which so many pairs sit down."""
+        return max(1, self.matches // (seatings * self.repeats))
+
+
+class Iteration(NamedTuple):
+    """An iteration that was played.
+
+    Attributes:
+        number: of the model that played it, 0 for the base.
+        model: its folder, or its name.
+        mean: what a seat got, over all seats of matches that finished.
+        finished: share of matches that did.
+        kept: chats that the next one learns from; None of the last.
+    """
+
+    number: int
+    model: str
+    mean: float
+    finished: float
+    kept: int | None
+
+
+Told = Callable[[int, Progress | Step], None]
+"""Is told of an iteration's number, and of how its matches or its training go."""
+
+
+class SelfPlayFailed(CheaptalkError):
+    """A self-play cannot go on; what was played and learned stays."""
+
+
+def self_play(
+    base: Path | str, out: Path, settings: SelfPlay, told: Told | None = None
+) -> list[Iteration]:
+    """Let a model play itself and learn, or go on with it.
+
+    Args:
+        base: the model that begins: its folder, or its name on the Hub; its model string where a
+            provider trains it.
+        out: a folder: a new one, or that of the same self-play.
+        told: called as it goes.
+
+    Raises:
+        SelfPlayFailed: the folder is another self-play's, matches could not be played, or there is
+            nothing to learn from.
+        TrainingFailed: a model could not be trained.
+    """
+    now = settings.model_dump(mode="json") | {"base": str(base)}
+    settle(out / SETTINGS, now, ("iterations", "patience"))
+    done: list[Iteration] = []
+    model = str(base)
+    for number in range(settings.iterations + 1):
+        models = [*(one.model for one in done), model]
+        heard, finished = _play(out, models, settings, told)
+        mean = fmean([one.payoff for one in heard] or [0.0])
+        found = Iteration(number, model, mean, finished, None)
+        means = [*(one.mean for one in done), mean]
+        stale = settings.patience and number - means.index(max(means)) >= settings.patience
+        if number == settings.iterations or stale:
+            return [*done, found]
+        learned = _learned(out, number, heard, settings)
+        done.append(found._replace(kept=len(learned)))
+        training = settings.training.model_copy(update={"seed": settings.seed + number})
+        model = training.train(
+            model, [one.lesson() for one in learned], out / f"model-{number + 1}",
+            partial(told, number) if told else None,
+            loss=loss_of(settings.learn), reference=str(base),
+        )  # fmt: skip
+    return done
+
+
+def settle(file: Path, now: Mapping[str, Any], free: Collection[str]) -> None:
+    """Note what is to be done in a folder, or see that it is what was done there before.
+
+    Args:
+        now: what it is, as JSON has it.
+        free: what of it may be another one.
+
+    Raises:
+        SelfPlayFailed: it is something else.
+    """
+    if not file.exists():
+        with whole_file(file, new=True) as written:
+            written.write(json.dumps(now, indent=2) + "\n")
+        return
+    before = json.loads(read_whole(file))
+    differs = [name for name in now if name not in free and now[name] != before.get(name)]
+    if differs:
+        raise SelfPlayFailed(
+            f"{file.parent} is a self-play with {differs[0]} {before.get(differs[0])}, not "
+            f"{now[differs[0]]}; name another folder"
+        )
+
+
+def _play(
+    out: Path, models: Sequence[str], settings: SelfPlay, told: Told | None
+) -> tuple[list[Heard], float]:
+    """Let the last of these models play; what was said by it, and the share of matches finished."""
+    number = len(models) - 1
+    study = _study(models, settings)
+    with Store.open(out / STORE, create=True) as store:
+        played = run(
+            study, store, concurrency=settings.matches,
+            progress=lambda now: told(number, now) if told else None,
+        )  # fmt: skip
+        if played.left:
+            why = played.halted or next(iter(played.problems), "it was stopped")
+            raise SelfPlayFailed(f"iteration {number} was not played to its end: {why}")
+        ended = [one for one in store.records(study.name, bodies=True) if one.over]
+    finished = [one for one in ended if one.status is Status.FINISHED]
+    heard = [one for record in finished for one in _heard(record, study.name, settings)]
+    return heard, len(finished) / max(1, len(ended))
+
+
+def _study(models: Sequence[str], settings: SelfPlay) -> Study:
+    """What an iteration plays: itself, and in both seats its partners."""
+    number = len(models) - 1
+    name = f"iteration-{number}"
+    stream = Chance(str(settings.seed))("past iterations", number)
+    drawn = sorted(stream.shuffled(range(number))[: settings.past])
+    earlier = {f"iteration-{one}": _player(models[one], settings) for one in drawn}
+    others = {**settings.partners, **earlier}
+    pairs = [[name, name], *(pair for one in others for pair in ([name, one], [one, name]))]
+    return Study.model_validate({
+        "name": name, "seed": settings.seed + number, "pairing": pairs if others else "self",
+        "deals": settings.deals(len(pairs)), "repeats": settings.repeats,
+        "games": [{"game": settings.game, "fixed": dict(settings.parameters)}],
+        "players": {name: _player(models[-1], settings), **others},
+    })  # fmt: skip
+
+
+def _player(model: str, settings: SelfPlay) -> dict[str, Any]:
+    return {**settings.player, "model": settings.training.player(model)}
+
+
+def _heard(record: MatchRecord, player: str, settings: SelfPlay) -> Iterator[Heard]:
+    """The chats of a player in a match, if it is one to learn from."""
+    for chat in chats(record):
+        if chat.player == player and chat.payoff is not None:
+            yield Heard(chat, chat.payoff, record.deal_key, _counts(record, settings.where))
+
+
+def _counts(record: MatchRecord, measure: str | None) -> bool:
+    return measure is None or bool(game_box(record.game).measures[measure].of(record.result()))
+
+
+def _learned(out: Path, number: int, heard: Sequence[Heard], settings: SelfPlay) -> list[Chosen]:
+    """What the next model learns from, which is written to a file."""
+    found = chosen(heard, settings.learn, settings.keep)
+    if not found:
+        of = "" if settings.learn in GROUPED else f" of {settings.keep}"
+        raise SelfPlayFailed(
+            f"of {counted(len(heard), 'chat')} of finished matches in iteration {number} there is "
+            f"none to learn from by {settings.learn}{of}; play more matches, or begin with a "
+            "better model"
+        )
+    with whole_file(out / f"chats-{number + 1}.jsonl") as file:
+        file.writelines(json.dumps(one.as_json(), ensure_ascii=False) + "\n" for one in found)
+    return found
