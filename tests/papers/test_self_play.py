@@ -44,6 +44,7 @@ SPEC: dict[str, Any] = {
     "pairing": [
         *([f"gpt-iteration-{at}"] * 2 for at in (0, 3, 10)),
         *([f"gpt-iteration-{at}", "rival"] for at in (0, 3, 10)),
+        ["gpt-iteration-0", "gpt-iteration-10"],
         ["rival", "rival"],
     ],
     "deals": 12,
@@ -255,6 +256,32 @@ def test_strict_competition_is_shown_by_opponent(
     score, agreement = found.charts["competition-figure"].panels
     assert list(named(score)) == ["against rival"]
     assert list(named(agreement)) == ["self-play", "against rival", "rival"]
+
+
+def test_iterations_meet_one_another_apart_from_other_players(
+    found: Findings, records: list[MatchRecord]
+) -> None:
+    rows = lines(found, "cross-play")
+    assert len(rows) == 3 * (3 + 2)
+    for row in rows:
+        matches = of(records, row, row["opponent"])
+        assert row["own.n"] == len(matches) == 24
+        assert row["own"] == pytest.approx(np.mean([payoff(one, row["player"]) for one in matches]))
+        share = 100 * np.mean([agreed(one) for one in matches])
+        assert row["agreement"] == pytest.approx(share)
+    others = lines(found, "scores", series="with other players")
+    assert {row["own.n"] for row in others} == {24}
+
+
+def test_inverted_proposals_are_shown_of_strict_competition(
+    found: Findings, records: list[MatchRecord]
+) -> None:
+    measure = ct.rules.game_box(GAME).measures["inverted_proposals"].of
+    for row in lines(found, "competition", series="self-play"):
+        objective = {"objective": "strictly competitive", "player": row["player"]}
+        shares = [measure(one.result()) for one in of(records, objective, row["player"])]
+        kept = [100 * one for one in shares if one is not None]
+        assert row["inverted_proposals"] == pytest.approx(np.mean(kept) if kept else None)
 
 
 def test_charts_have_a_line_a_kind_of_play_and_one_across_for_the_reference(

@@ -1,6 +1,7 @@
 """Language models in self-play on Deal or No Deal: what changes from iteration to iteration."""
 
 from cheaptalk.papers.printed import OPTIONS
+from cheaptalk.papers.self_play.cross_play import cross_play
 from cheaptalk.papers.self_play.language import diversity, inconsistency, judges, lengths
 from cheaptalk.papers.self_play.people import people_and_pay
 from cheaptalk.papers.self_play.scores import (
@@ -32,6 +33,7 @@ RECIPE: Recipe = Recipe(
         RecipePart("Length", "Figure 7, left", lengths, (Dialogues,)),
         RecipePart("Vocabulary and entropy", "Figures 7, right, and 10", diversity, (Dialogues,)),
         RecipePart("Strict competition", "Figures 5 and 6", competition),
+        RecipePart("Cross-play", "section 4", cross_play),
         RecipePart("Judges", "footnote 1", judges),
         RecipePart("People and pay", "appendix C, Figure 4", people_and_pay, fits=with_people),
     ),

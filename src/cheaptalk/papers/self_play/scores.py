@@ -40,6 +40,7 @@ from cheaptalk.statistics.intervals import BoundsColumns
 from cheaptalk.text import capital, fixed
 
 RATES = {"agreement": "Agreement", "pareto_optimality": "Pareto optimality"}
+INVERTED = "inverted_proposals"
 ENDS = ("before", "after", "change")
 FAULT_RATES = {
     "erred": Header(
@@ -363,7 +364,9 @@ def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
 
     In self-play the mean score is 0 by the rules, so that only agreements show whether play
     improves; against an opponent the score shows it. The score is the player's own points less the
-    opponent's, 0 without an agreement. Intervals are 95 % intervals clustered by deal.
+    opponent's, 0 without an agreement. Self-play was found to teach inverted proposals here: claims
+    to just what the last offer leaves to the partner, with which two copies agree and nobody else
+    does. Intervals are 95 % intervals clustered by deal.
     """
     sides = evidence.once(Sides)
     frame = sides.frame.filter(pl.col("weight") == WEIGHTS["comp"])
@@ -373,7 +376,8 @@ def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         )
     against = pl.when(pl.col("partner") != ITSELF).then(pl.format("against {}", "opponent"))
     frame = frame.with_columns(against=against.otherwise(pl.lit(ITSELF)))
-    made = cells(sides, frame, ["own", "agreement"], GOT | {"agreement": PERCENT}, by="against")
+    bounds = GOT | {"agreement": PERCENT, INVERTED: PERCENT}
+    made = cells(sides, frame, ["own", "agreement", INVERTED], bounds, by="against")
     met = made.filter(pl.col("against") != ITSELF)
     score, agreed = (
         ShownNumber("own", "mean score, points", 2),
@@ -384,9 +388,16 @@ def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         *(replace(one, title="Agreement") for one in panels(made, agreed, staged=sides.staged)),
     ]
     yield Charts("competition-figure", "Score against others, and agreements", shown)
+    inverted = ShownNumber(INVERTED, "% of proposals")
+    if made[INVERTED].sum():
+        shown = [replace(one, title="") for one in panels(made, inverted, staged=sides.staged)]
+        yield Charts("inverted-figure", "Inverted proposals", shown)
     columns = (
         HEAD[0], Header("series", "Play"), Header("own", "Score", "points", 2),
-        Header("agreement", "Agreement", "% of matches", 1), Header("own.n", "Matches", "", 0),
+        Header("agreement", "Agreement", "% of matches", 1),
+        Header(INVERTED, "Inverted", "% of proposals", 1, "Proposals that claim just what the last "
+               "offer leaves to the partner, of those that follow an offer; the mean of matches."),
+        Header("own.n", "Matches", "", 0),
     )  # fmt: skip
     yield ReportTable(
         "competition", "Strict competition", made, columns, leads=leads(frame, "against")

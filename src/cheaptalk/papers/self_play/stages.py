@@ -29,7 +29,7 @@ ONE_ITERATION = (
     "gpt-iteration-1"
 )
 MEASURES = ("length", "words", "inconsistency")
-SHARES = ("agreement", "pareto_optimality", "aborted")
+SHARES = ("agreement", "pareto_optimality", "aborted", "inverted_proposals")
 """The measures of whole matches that the recipe reads."""
 NUMBERED = re.compile(r"(?P<name>.*?)[\s._-]*iteration[\s._-]*(?P<number>\d+)", re.IGNORECASE)
 CELL = ("objective", "weight", "lineage", "iteration", "player")
@@ -82,7 +82,8 @@ class Sides:
     Attributes:
         frame: a row for each match and player: one for a player and its copy, two for two players.
             There are none of people among other players, nor of what a player that is no iteration
-            did among others where there are iterations. Columns: ``match``, the deal
+            did among others where there are iterations, nor of iterations with others of their
+            lineage. Columns: ``match``, the deal
             (``configuration``, ``deal``), ``objective`` and ``weight`` (its lambda), ``player``,
             ``lineage``, ``iteration``, ``partner`` (``itself``, ``people`` or ``others``),
             ``opponent`` (a label), ``own`` and ``theirs`` (mean payoffs), ``erred`` (100 if an own
@@ -101,7 +102,12 @@ class Sides:
         self.staged = frame["iteration"].is_not_null().any()
         """Whether any player is an iteration; else players stand beside one another."""
         studied = pl.col("iteration").is_not_null() | (pl.col("partner") == ITSELF)
-        self.frame = frame.filter(studied) if self.staged else frame
+        kin, crossed = pl.col("met").is_not_null(), pl.col("met") != pl.col("iteration")
+        self.kin = frame.filter(kin & (kin & crossed).any().over("lineage", "weight"))
+        """Rows of iterations with those of their lineage, where any met another; ``met`` is the
+        iteration that one meets."""
+        self.frame = frame.filter(studied & (~kin | (pl.col("partner") == ITSELF)))
+        self.frame = self.frame if self.staged else frame
 
     @cached_property
     def copies(self) -> pl.DataFrame:
@@ -138,11 +144,20 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
     ]  # fmt: skip
     frame = pl.concat([copies, *others])
     weights = frame["weight"].unique().to_list()
-    stages = [(label, *stage_of(label)) for label in frame["player"].unique().sort()]
+    labels = pl.concat([frame["player"], frame["opponent"]]).unique().sort()
+    stages = [(label, *stage_of(label)) for label in labels]
     schema = {"player": pl.String, "lineage": pl.String, "iteration": pl.Int64}
     staged = pl.DataFrame(stages, schema=schema, orient="row")
+    met = staged.select(
+        pl.col("player").alias("opponent"), pl.col("lineage").alias("family"),
+        pl.col("iteration").alias("met"),
+    )  # fmt: skip
+    kin = (pl.col("family") == pl.col("lineage")) & pl.col("iteration").is_not_null()
     return (
         frame.join(staged, on="player")
+        .join(met, on="opponent", how="left", maintain_order="left")
+        .with_columns(met=pl.when(kin).then("met"))
+        .drop("family")
         .with_columns(
             objective=pl.col("weight").replace_strict(
                 weights, list(map(objective_name, weights)), return_dtype=pl.String
