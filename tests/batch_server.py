@@ -31,6 +31,7 @@ FORMS = ("response_format", "tools")
 STEPS = {
     ("POST", "files"): "upload", ("POST", "batches"): "create", ("GET", "batches"): "list",
     ("GET", "{name}"): "look", ("GET", "content"): "results", ("GET", "results"): "results",
+    ("POST", "load_lora_adapter"): "adapter",
     ("POST", "jobs"): "create", ("GET", "jobs"): "list", ("GET", "events"): "events",
 }  # fmt: skip
 """The steps, by method and the end of the path."""
@@ -106,7 +107,7 @@ class BatchServer(Batches):
     async def _watched(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Let a test do something before each step, and before the response to a new batch."""
         resource = request.match_info.route.resource
-        end = resource.canonical.rpartition("/")[2] if resource else ""
+        end = (resource.canonical if resource else request.path).rpartition("/")[2]
         step = STEPS.get((request.method, end))
         if step is None:
             self.singles += 1

@@ -549,7 +549,7 @@ def test_the_presets_page_draws_and_drills_down_in_a_browser(tmp_path: Path) -> 
         found = findings(store, "self-play", "self-play", draws=100)
         page = tmp_path / "page.html"
         write_findings(found, page)
-    assert list(found.lacking) == ["Judges"]
+    assert list(found.lacking) == ["Cross-play", "Judges"]
 
     async def visit(tab: Tab) -> None:
         await tab.visit(page.as_uri(), width=375)

@@ -7,15 +7,18 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.learning.language.lessons import Heard, Way, chosen
 from cheaptalk.learning.language.lineage import STORE, SelfPlay, SelfPlayFailed, self_play
 from cheaptalk.learning.language.pretraining import Shape, pretrain
 from cheaptalk.learning.language.trainers.local import LocalTraining
+from cheaptalk.learning.language.trainers.trainer import TrainingFailed
 from cheaptalk.models import ChatMessage
 from cheaptalk.records import Status, Store
 from cheaptalk.records.exports.chats import Chat, chats
+from tests.batch_server import BatchServer
 from tests.tiny_model import make_tiny_model
 
 SAID = tuple(ChatMessage(role=role, content=role) for role in ("system", "user", "assistant"))
@@ -152,3 +155,42 @@ def test_matches_that_cannot_be_played_are_no_silence(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(SelfPlayFailed, match=r"iteration 0 was not played.*cannot be loaded"):
         self_play(tmp_path / "empty", tmp_path / "out", SelfPlay.model_validate(SMALL))
+
+
+@pytest.mark.lm
+def test_a_server_plays_what_is_trained_here(base: Path, tmp_path: Path) -> None:
+    loaded: list[dict[str, str]] = []
+
+    async def special(step: str, request: web.Request) -> web.StreamResponse | None:
+        if step != "adapter":
+            return None
+        wanted = await request.json()
+        again = wanted in loaded
+        loaded.append(wanted)
+        told = {"error": {"message": f"{wanted['lora_name']} has already been loaded"}}
+        return web.json_response(told, status=400) if again else web.Response(text="Success")
+
+    with BatchServer(before=special) as there:
+        training = {"epochs": 1, "batch": 4, "rate": 1e-2, "lora": 4, "serve": there.url}
+        settings = SelfPlay.model_validate(SMALL | {"keep": "everything", "training": training})
+        done = self_play(base, tmp_path / "here", settings)
+    assert [one["lora_name"] for one in loaded] == ["here-model-1", "here-model-1", "here-model-2"]
+    assert loaded[0]["lora_path"] == done[1].model
+    changes = [(Path(one.model) / "adapter_model.safetensors").read_bytes() for one in done[1:]]
+    assert changes[0] != changes[1]
+    with Store.open(tmp_path / "here" / STORE) as store:
+        (asked,) = {
+            call["call"]["model"]
+            for record in store.records("iteration-2", bodies=True)
+            for answer in record.answers for call in answer.calls
+        }  # fmt: skip
+    assert asked == f"vllm/here-model-2@{there.url}"
+
+
+def test_a_server_that_does_not_load_is_told(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").touch()
+    training = LocalTraining(lora=4, serve="http://127.0.0.1:9/v1")
+    with pytest.raises(TrainingFailed, match=r"does not load .*: no server answers"):
+        training.ready(str(tmp_path))
+    with pytest.raises(ValueError, match="serve: a server loads low-rank changes alone"):
+        LocalTraining(serve="http://127.0.0.1:9/v1")

@@ -199,6 +199,8 @@ def _play(
     """Let the last of these models play; what was said by it, and the share of matches finished."""
     number = len(models) - 1
     study = _study(models, settings)
+    for model in models:
+        settings.training.ready(model)
     with Store.open(out / STORE, create=True) as store:
         played = run(
             study, store, concurrency=settings.matches,

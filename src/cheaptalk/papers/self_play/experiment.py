@@ -193,6 +193,8 @@ def _examine(
     """
     whole: list[tuple[str, list[str]]] = []
     for name, models in stages.items():
+        for model in models:
+            experiment.settings(name).training.ready(model)
         for number in range(len(models)):
             own = [(name, row) for row in _seatings(experiment, name, number, len(models))]
             part = _study(experiment, f"{name}-{number}", stages, own)

@@ -11,9 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from cheaptalk.learning.language.tokens import TokenizedChat, tokenized
+from cheaptalk.learning.language.trainers.adapters import is_adapter, load_adapter, served
 from cheaptalk.learning.language.trainers.losses import IGNORED, Example, Learned, learner
 from cheaptalk.learning.language.trainers.trainer import (
     Lesson,
@@ -43,6 +44,9 @@ class LocalTraining(Value):
     lora: int = Field(0, ge=0)
     """Rank of low-rank changes to the weights, which alone are learned (Hu and others 2021) and
     then made part of them; 0 to learn all weights."""
+    serve: str | None = None
+    """Address of a vLLM server, such as ``http://localhost:8000/v1``, that has the model with which
+    self-play begins, and plays: low-rank changes stay apart then, and are loaded into it."""
     kl: float = Field(0.0, ge=0)
     """Weight of what it costs to leave the model that self-play began with, in nats a token: the
     divergence of what is learned from that (Kullback and Leibler), over its own tokens."""
@@ -69,8 +73,23 @@ class LocalTraining(Value):
         return str(out)
 
     def player(self, model: str) -> str:
-        """The model string under which it plays, in this process."""
-        return f"hf/{model}"
+        """The model string under which it plays: in this process, or at the server."""
+        return f"hf/{model}" if self.serve is None else served(model, self.serve)
+
+    def ready(self, model: str) -> None:
+        """Let the server load low-rank changes.
+
+        Raises:
+            TrainingFailed: it does not.
+        """
+        if self.serve is not None:
+            load_adapter(model, self.serve)
+
+    @model_validator(mode="after")
+    def _fits(self) -> "LocalTraining":
+        if self.serve is not None and not self.lora:
+            raise ValueError("serve: a server loads low-rank changes alone; set lora, such as 16")
+        return self
 
 
 def fine_tune(
@@ -99,20 +118,25 @@ def fine_tune(
 
     def load(name: Path | str = model) -> Any:
         try:
+            if is_adapter(name):
+                peft = import_module("peft").AutoPeftModelForCausalLM
+                return peft.from_pretrained(name, is_trainable=True)
             return transformers.AutoModelForCausalLM.from_pretrained(name, dtype="auto")
         except (OSError, ValueError) as error:
             raise _no_model(name, error) from None
 
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+        stored = None if is_adapter(model) else transformers.AutoConfig.from_pretrained(model).dtype
     except (OSError, ValueError) as error:
         raise _no_model(model, error) from None
-    stored = load().dtype
-    how = Learned(
-        loss, settings.kl, settings.beta,
-        load(reference or model).eval() if settings.kl else None,
-        load().eval() if loss != "cloning" else None,
-    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        how = Learned(
+            loss, settings.kl, settings.beta,
+            load(reference or model).eval() if settings.kl else None,
+            load().eval() if loss != "cloning" else None,
+        )  # fmt: skip
     examples = [one for lesson in lessons for one in _examples(tokenizer, lesson, settings, loss)]
     learn(load, tokenizer, examples, out, settings, how, stored, progress)
 
@@ -147,7 +171,7 @@ def learn(
     """The same, of a model that is loaded by a function, and of what was put into tokens.
 
     Args:
-        stored: the type of its weights in the folder, one of torch.
+        stored: the type of its weights in the folder, one of torch; None to leave it.
     """
     if not examples:
         raise TrainingFailed("there is no chat to learn from")
@@ -156,7 +180,7 @@ def learn(
     at_once = settings.batch
     while True:
         try:
-            trained = _trained(load(), tokenizer, examples, settings, how, at_once, progress)
+            trained = _trained(load, tokenizer, examples, settings, how, at_once, progress)
             break
         except (RuntimeError, MemoryError) as error:
             if "memory" not in str(error) and not isinstance(error, MemoryError):
@@ -169,13 +193,15 @@ def learn(
             at_once = (at_once + 1) // 2
     if not all(bool(one.isfinite().all()) for one in trained.parameters()):
         raise TrainingFailed("weights stopped being numbers; take a lower rate")
+    if settings.lora and settings.serve is None:
+        trained = trained.merge_and_unload()
     with whole_folder(out) as folder:
-        trained.to(stored).save_pretrained(folder)
+        (trained if stored is None else trained.to(stored)).save_pretrained(folder)
         tokenizer.save_pretrained(folder)
 
 
 def _trained(
-    model: Any,
+    load: Callable[[], Any],
     tokenizer: Any,
     examples: Sequence[Example],
     settings: LocalTraining,
@@ -188,23 +214,24 @@ def _trained(
     Args:
         at_once: chats in memory at once, a step's batch or fewer.
     """
-    if not settings.lora:
-        model.float()  # small changes are lost on weights of few bits
     watching = [_watching(progress)] if progress else []
     plain = how.loss == "cloning" and not how.kl and all(one.weight == 1 for one in examples)
     with TemporaryDirectory() as aside, warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # what these libraries say to one another
+        model = load()
+        if not settings.lora:
+            model.float()  # small changes are lost on weights of few bits
         arguments = _arguments(aside, settings, len(examples), at_once)
         if plain:
             trainer = _cloning(model, tokenizer, examples, settings, arguments, watching)
         else:
-            if settings.lora:
+            if settings.lora and not hasattr(model, "peft_config"):
                 model = import_module("peft").get_peft_model(model, _lora(settings))
             padding = tokenizer.pad_token_id
             trainer = learner(model, arguments, examples, padding, how, watching)
         trainer.remove_callback(import_module("transformers").PrinterCallback)
         trainer.train()
-    return trainer.model.merge_and_unload() if settings.lora else trainer.model
+    return trainer.model
 
 
 def _cloning(
@@ -216,10 +243,11 @@ def _cloning(
     watching: list[Any],
 ) -> Any:
     """trl's trainer."""
+    changes = _lora(settings) if settings.lora and not hasattr(model, "peft_config") else None
     rows = import_module("datasets").Dataset.from_list([_row(one.chat) for one in examples])
     return import_module("trl").SFTTrainer(
         model=model, args=arguments, train_dataset=rows, processing_class=tokenizer,
-        peft_config=_lora(settings) if settings.lora else None, callbacks=watching,
+        peft_config=changes, callbacks=watching,
     )  # fmt: skip
 
 

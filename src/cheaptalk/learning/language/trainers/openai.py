@@ -97,6 +97,9 @@ class OpenAITraining(Value):
         """The model string under which it plays: its own."""
         return model
 
+    def ready(self, model: str) -> None:
+        """Nothing: the provider has it."""
+
 
 class Note:
     """What is known of a job, in a file: ``tag``, ``file``, ``job`` and ``model``."""

@@ -77,3 +77,10 @@ class Trainer(Protocol):
 
     def player(self, model: str) -> str:
         """The model string under which such a model plays."""
+
+    def ready(self, model: str) -> None:
+        """Make sure that it can be asked under this name.
+
+        Raises:
+            TrainingFailed: it cannot.
+        """
