@@ -1,3 +1,4 @@
+from . import environments as environments
 from . import language as language
 from .algorithms import ALGORITHMS, Diverged, Progress, Settings, Training
 from .best_response import BestResponse, Gain, respond

@@ -1,0 +1,3 @@
+from .chat import ChatEnvironment, Observed, environment
+
+__all__ = ["ChatEnvironment", "Observed", "environment"]

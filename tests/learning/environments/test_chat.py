@@ -1,0 +1,64 @@
+"""Games as environments: a seat is asked as models are in studies, and its payoff is the reward."""
+
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.learning.environments import environment
+from cheaptalk.players import Kind
+
+DEAL: dict[str, Any] = {"style": "tagged", "tries": 2}
+
+
+def test_a_match_is_a_chat_and_its_payoff_the_reward() -> None:
+    table = environment("deal_or_no_deal", {"objective": "coop"}, "player_2", "fair", **DEAL)
+    asked = table.reset("first")
+    assert [one.role for one in asked.messages] == ["system", "user"]
+    assert "You are Player 2" in asked.messages[0].content
+    assert 'Player 1 says: "I take' in asked.messages[-1].content
+    assert asked == table.reset("first")
+    assert asked != table.reset("second")
+    taken = table.step("[message] Deal. I take 0 books, 0 hats and 0 balls.")
+    assert (taken.kind, taken.reward, taken.over) == (Kind.OK, 0, False)
+    assert taken.messages[2].role == "assistant"
+    ended = table.step("[propose] (0 books, 0 hats, 0 balls)")
+    assert ended.over
+    assert not ended.messages
+
+
+def test_an_answer_that_does_not_count_is_asked_for_again_with_the_reason() -> None:
+    table = environment("deal_or_no_deal", other="fair", **DEAL)
+    table.reset("first")
+    again = table.step("no tag")
+    assert again.kind is None
+    assert "must begin with [message] or [propose]" in again.messages[-1].content
+    assert table.step("[message] Hello.").kind is Kind.REPAIRED
+    table.step("no tag")
+    ended = table.step("no tag")
+    assert (ended.kind, ended.over, ended.reward) == (Kind.UNPARSABLE, True, 0)
+    with pytest.raises(ct.CheaptalkError, match="begin a match with reset"):
+        table.step("[message] Hello?")
+
+
+def test_an_agreement_pays_what_the_rules_say() -> None:
+    table = environment(
+        "bargaining", {"money": 100, "messages": False, "rounds": 2}, "bob", "equal_split"
+    )
+    table.reset("first")
+    assert table.step('{"decision": "accept"}').reward == 50
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"seat": "player_3"}, 'deal_or_no_deal has no seat "player_3"'),
+        ({"other": "fairr"}, "must be scripted, by one of its strategies: conceding, fair"),
+        ({"other": "openai/gpt-4o"}, "the other seats of deal_or_no_deal must be scripted"),
+        ({"parameters": {"turns": -1}}, "turns"),
+        ({"style": "tagd"}, "tagd"),
+    ],
+)
+def test_what_cannot_be_played_is_said_in_a_sentence(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ct.CheaptalkError, match=said):
+        environment("deal_or_no_deal", **wrong)
