@@ -42,9 +42,7 @@ def test_an_answer_that_does_not_count_is_asked_for_again_with_the_reason() -> N
 
 
 def test_an_agreement_pays_what_the_rules_say() -> None:
-    table = environment(
-        "bargaining", {"money": 100, "messages": False, "rounds": 2}, "bob", "equal_split"
-    )
+    table = environment("bargaining", {"money": 100, "messages": False}, "bob", "equal_split")
     table.reset("first")
     assert table.step('{"decision": "accept"}').reward == 50
 
