@@ -12,7 +12,9 @@ from cheaptalk.cli.shared.printing import print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
 
 
-def experiment(name: str, out: Path | None, lineages: Collection[str], *, json: bool) -> None:
+def experiment(
+    name: str, out: Path | None, lineages: Collection[str], base: str | None, *, json: bool
+) -> None:
     """Run an experiment, or go on with it, and say what came of it."""
     with needing("analysis"), needing("tune"):
         wanted = ct.papers.self_play.experiment.read_experiment(name)
@@ -22,7 +24,9 @@ def experiment(name: str, out: Path | None, lineages: Collection[str], *, json: 
             def told(stage: str, now: Any) -> None:
                 show(f"{stage}: {how_far(now)}")
 
-            found = ct.papers.self_play.experiment.run_experiment(wanted, folder, told, lineages)
+            found = ct.papers.self_play.experiment.run_experiment(
+                wanted, folder, told, lineages=lineages, base=base
+            )
     if json:
         print_json([one._asdict() for one in found])
         return

@@ -52,7 +52,7 @@ def train(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Of self-play: an experiment by name (tiny, seconds), or its file.",
+            help="Of self-play: an experiment by name (tiny, options, seconds), or its file.",
             metavar="NAME|FILE",
         ),
     ] = None,
@@ -63,6 +63,14 @@ def train(
             help="Of self-play: which lineage of the experiment; all by default. Repeat it for "
             "several.",
             metavar="NAME",
+        ),
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(
+            help="Of self-play: the model to begin with, a folder or a name on the Hugging Face "
+            "Hub, instead of one that is made.",
+            metavar="MODEL",
         ),
     ] = None,
     game: Annotated[
@@ -102,12 +110,13 @@ def train(
 ) -> None:
     """Train a policy that sits down at tables as {policy: FILE}, or language models."""
     if algorithm == SELF_PLAY:
-        experiment(preset or "tiny", out, lineages or (), json=json)
+        experiment(preset or "tiny", out, lineages or (), base, json=json)
         return
     if out is None or out.is_dir():
         raise typer.BadParameter("name the policy's file", param_hint="--out")
-    if preset is not None or lineages:
-        raise typer.BadParameter(f"that is for {SELF_PLAY} alone", param_hint="--preset, --lineage")
+    if preset or lineages or base:
+        hint = "--preset, --lineage, --base"
+        raise typer.BadParameter(f"that is for {SELF_PLAY} alone", param_hint=hint)
     own = parameters(settings or (), "--with")
     with needing("learn"):
         chosen = ct.learning.chosen(algorithm, game, matches, own)

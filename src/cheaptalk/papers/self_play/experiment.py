@@ -7,7 +7,7 @@ partners that they never learned from, and with one another, and the recipe ``se
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,6 +55,8 @@ class Examination(Value):
 
     deals: int = Field(ge=1)
     seed: int = 0
+    iterations: tuple[int, ...] | None = None
+    """Those of each lineage that are looked at; all of them if not set."""
     partners: Mapping[str, Any] = {}
     """Players that no lineage learned from, by label."""
     crossed: tuple[int, ...] = ()
@@ -66,7 +68,8 @@ class Experiment(Value):
 
     name: str
     description: str
-    corpus: Corpus
+    corpus: Corpus | None = None
+    """What a base is made of, unless one is named."""
     self_play: Mapping[str, Any]
     """What all lineages have in common; see :class:`~cheaptalk.learning.language.SelfPlay`."""
     lineages: Mapping[str, Mapping[str, Any]] = Field(min_length=1)
@@ -118,17 +121,20 @@ def run_experiment(
     experiment: Experiment,
     out: Path,
     told: Told = lambda _stage, _now: None,
+    *,
     lineages: Collection[str] = (),
+    base: str | None = None,
 ) -> list[Found]:
     """Run an experiment, or go on with it; what came of it is in a folder.
 
-    The folder has ``base/``, the model; a folder for each lineage, see
+    The folder has ``base/``, the model, if one was made; a folder for each lineage, see
     :func:`~cheaptalk.learning.language.self_play`; ``examination.sqlite``; ``report.html``, and
     ``results.json`` with all that is returned.
 
     Args:
         told: called as it goes.
         lineages: those to run; all if none is named.
+        base: a model that all lineages begin with, instead of one that is made.
 
     Raises:
         CheaptalkError: a part failed; what was done stays.
@@ -142,10 +148,10 @@ def run_experiment(
         )
     free = ("description", "self_play", "lineages", "examination")
     settle(out / "experiment.json", experiment.model_dump(mode="json"), free)
-    base = make_base(experiment.corpus, out, told)
+    begun = base or str(_made(experiment, out, told))
     stages: dict[str, list[str]] = {}
     for name in chosen:
-        done = language.self_play(base, out / name, experiment.settings(name), _heard(told, name))
+        done = language.self_play(begun, out / name, experiment.settings(name), _heard(told, name))
         stages[name] = [one.model for one in done]
     with Store.open(out / f"{EXAMINATION}.sqlite", create=True) as store:
         study = _examine(experiment, stages, store, told)
@@ -158,6 +164,15 @@ def run_experiment(
 
 def _heard(told: Told, lineage: str) -> Callable[[int, Progress | Step], None]:
     return lambda number, now: told(f"{lineage}, iteration {number}", now)
+
+
+def _made(experiment: Experiment, out: Path, told: Told) -> Path:
+    if experiment.corpus is None:
+        raise CheaptalkError(
+            f"{experiment.name} makes no model to begin with: name one with --base, such as "
+            "self-play-tiny/base"
+        )
+    return make_base(experiment.corpus, out, told)
 
 
 def make_base(corpus: Corpus, out: Path, told: Told) -> Path:
@@ -195,7 +210,7 @@ def _examine(
     for name, models in stages.items():
         for model in models:
             experiment.settings(name).training.ready(model)
-        for number in range(len(models)):
+        for number in _looked_at(experiment, models):
             own = [(name, row) for row in _seatings(experiment, name, number, len(models))]
             part = _study(experiment, f"{name}-{number}", stages, own)
             stage = f"{EXAMINATION} of {name}, iteration {number}"
@@ -207,6 +222,11 @@ def _examine(
     study = _study(experiment, EXAMINATION, stages, whole)
     run(study, store, progress=lambda now: told(EXAMINATION, now))
     return study.name
+
+
+def _looked_at(experiment: Experiment, models: Sequence[str]) -> list[int]:
+    wanted = experiment.examination.iterations
+    return [one for one in range(len(models)) if wanted is None or one in wanted]
 
 
 def _seatings(experiment: Experiment, name: str, number: int, of: int) -> Iterator[list[str]]:
