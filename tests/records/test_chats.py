@@ -60,3 +60,21 @@ def test_chats_are_read_as_they_were_written(tmp_path: Path) -> None:
     file.write_text('{"messages": []}\n{"text": "no chat"}\n')
     with pytest.raises(ct.CheaptalkError, match=r"line 2 of .*c\.jsonl is no chat"):
         read_chats(file)
+
+
+def test_what_no_model_said_stands_in_the_style_that_is_asked_for(tmp_path: Path) -> None:
+    spec: dict[str, Any] = {
+        "name": "talking", "deals": 2, "games": [{"game": "deal_or_no_deal"}],
+        "players": {"model": {"model": "script/legal"}, "fair": "fair"},
+        "pairing": [["model", "fair"]],
+    }  # fmt: skip
+    with Store.open(tmp_path / "s.sqlite", create=True) as store:
+        ct.run(ct.studies.parse_study(spec, "test"), store)
+        export(store, "talking", tmp_path / "out", "chats", style="tagged")
+        with pytest.raises(ct.CheaptalkError, match="taged"):
+            export(store, "talking", tmp_path / "wrong", "chats", style="taged")
+    assert not (tmp_path / "wrong").exists()
+    for line in (tmp_path / "out" / "chats.jsonl").read_text(encoding="utf-8").splitlines():
+        chat = json.loads(line)
+        first = next(one["content"] for one in chat["messages"] if one["role"] == "assistant")
+        assert first.startswith("[message]") == (chat["player"] == "fair")

@@ -52,6 +52,13 @@ def export(
             "answered, to train on (chats).",
         ),
     ] = Form.CSV,
+    style: Annotated[
+        str | None,
+        typer.Option(
+            help="The style in which chats have what no model said; the game's own by default.",
+            metavar="NAME",
+        ),
+    ] = None,
     raw_cells: RawCellsOption = False,
     workers: Annotated[
         int,
@@ -66,8 +73,12 @@ def export(
             f"{to} would be a folder of several files; name a folder or a .zip file",
             param_hint="--out",
         )
+    if style is not None and form is not Form.CHATS:
+        raise typer.BadParameter("chats alone have a style", param_hint="--style")
     with ct.Store.open(store) as opened, err.status(f"{study}: writing"):
-        done = ct.export(opened, study, to, form.value, raw_cells=raw_cells, workers=workers)
+        done = ct.export(
+            opened, study, to, form.value, raw_cells=raw_cells, workers=workers, style=style
+        )
         named = ct.records.imports.holds_names(opened, study)
     if named:
         say(f"{study}: {ct.records.imports.NAMED}", to=err)

@@ -68,6 +68,18 @@ class Exported:
     rows: dict[str, int]
 
 
+class Wording(NamedTuple):
+    """How texts are written.
+
+    Attributes:
+        raw_cells: whether texts in CSV stand as they are.
+        style: of chats of whom no model played.
+    """
+
+    raw_cells: bool
+    style: str | None
+
+
 class NamedRows(Protocol):
     """What has a name, as a study has."""
 
@@ -84,6 +96,7 @@ def export(
     *,
     raw_cells: bool = False,
     workers: int = 1,
+    style: str | None = None,
 ) -> Exported:
     """Write a study to a new folder, or a zip file, page by page and whole or not at all.
 
@@ -98,9 +111,11 @@ def export(
         workers: processes that write at the same time, where there is much to write and this
             program registered nothing of its own. More than one needs a store in a file, and the
             caller's script to be importable (``if __name__ == "__main__":``).
+        style: of chats: the style in which stands what no model said; the game's own if not set.
 
     Raises:
         StoreError: the store holds no such study.
+        UnknownName: a game of the study has no such style.
         CheaptalkError: the place cannot be written, or a package is missing.
     """
     place = Path(to)
@@ -113,7 +128,7 @@ def export(
             polars()
         try:
             with _whole(place) as folder:
-                rows = _written(opened, study, form, folder, raw_cells, workers)
+                rows = _written(opened, study, form, folder, Wording(raw_cells, style), workers)
                 if has_people(opened, study):
                     rows |= _write_people(opened, study, form, folder, raw_cells)
                 write_codebook(folder, _explained(opened, study, form))
@@ -145,10 +160,10 @@ def _whole(to: Path) -> Iterator[Path]:
 
 
 def _written(
-    store: Store, study: str, form: str, folder: Path, raw: bool, workers: int
+    store: Store, study: str, form: str, folder: Path, how: Wording, workers: int
 ) -> Counter[str]:
     """Write a study's files, in this process or in parts that several write and that are joined."""
-    rows = over_parts(store, study, workers, _write_part, form, folder, raw)
+    rows = over_parts(store, study, workers, _write_part, form, folder, how)
     folders = sorted(
         (one for one in folder.iterdir() if one.is_dir()), key=lambda one: int(one.name)
     )
@@ -160,12 +175,12 @@ def _written(
 
 
 def _write_part(
-    store: Store, study: str, part: Part, form: str, folder: Path, raw: bool
+    store: Store, study: str, part: Part, form: str, folder: Path, how: Wording
 ) -> Counter[str]:
     """Write all to the folder, or a part to a folder in it that is named by where it begins."""
     to = folder if part is None else folder / str(part.start)
     to.mkdir(exist_ok=True)
-    return FORMS[form].write(store, study, to, raw, part)
+    return FORMS[form].write(store, study, to, how, part)
 
 
 def _sheets(store: Store, study: str) -> dict[str, Sheet]:
@@ -205,9 +220,9 @@ def _write_people(store: Store, study: str, form: str, folder: Path, raw: bool) 
 
 
 def _write_tables(
-    sink: Callable[..., Any], store: Store, study: str, folder: Path, raw: bool, part: Part
+    sink: Callable[..., Any], store: Store, study: str, folder: Path, how: Wording, part: Part
 ) -> Counter[str]:
-    return _filled(sink, _sheets(store, study), _sources(store, study, part), folder, raw)
+    return _filled(sink, _sheets(store, study), _sources(store, study, part), folder, how.raw_cells)
 
 
 def _filled(
@@ -264,7 +279,7 @@ def _records(
         yield record, store.open_calls(record.id) if record.id in open_ else []
 
 
-def _write_lines(store: Store, study: str, folder: Path, _raw: bool, part: Part) -> Counter[str]:
+def _write_lines(store: Store, study: str, folder: Path, _how: Wording, part: Part) -> Counter[str]:
     count = 0
     standing, bought = Standing(store, study), Buyers.of_study(store, study)
     with (folder / "matches.jsonl").open("w", encoding="utf-8", newline="") as file:
@@ -279,13 +294,13 @@ def _write_lines(store: Store, study: str, folder: Path, _raw: bool, part: Part)
     return Counter(matches=count)
 
 
-def _write_chats(store: Store, study: str, folder: Path, _raw: bool, part: Part) -> Counter[str]:
+def _write_chats(store: Store, study: str, folder: Path, how: Wording, part: Part) -> Counter[str]:
     count = 0
     standing = Standing(store, study)
     with (folder / "chats.jsonl").open("w", encoding="utf-8", newline="") as file:
         for record in store.records(study, bodies=True, where=of_part(part)):
             if record.over and not standing.of(record).dropped:
-                for chat in chats(record):
+                for chat in chats(record, how.style):
                     file.write(standard_json(chat.as_json()) + "\n")
                     count += 1
     return Counter(chats=count)
@@ -307,7 +322,7 @@ class Form(NamedTuple):
         sink: takes the rows of a table.
     """
 
-    write: Callable[[Store, str, Path, bool, Part], Counter[str]]
+    write: Callable[[Store, str, Path, Wording, Part], Counter[str]]
     join: Callable[[Sequence[Path], Path], None]
     sink: Callable[..., AbstractContextManager[Sink]]
 
