@@ -108,13 +108,18 @@ def read_experiment(name: str) -> Experiment:
         CheaptalkError: there is no such experiment, or something is wrong with the file.
     """
     file = EXPERIMENTS.get(name) or Path(name)
-    try:
-        return legal(Experiment, read_yaml(file))
-    except FileNotFoundError:
+    if not file.is_file():
         raise CheaptalkError(
             f"{name} is no experiment; those that come with the package are "
             f"{', '.join(sorted(EXPERIMENTS))}, others are files"
-        ) from None
+        )
+    try:
+        written = read_yaml(file)
+        if not isinstance(written, Mapping):
+            raise ValueError("an experiment is a mapping, with name, lineages and so on")
+        return legal(Experiment, written)
+    except (ValueError, CheaptalkError) as error:
+        raise CheaptalkError(f"{name}: {error}") from None
 
 
 def run_experiment(

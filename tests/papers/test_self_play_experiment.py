@@ -1,0 +1,69 @@
+"""An experiment of self-play, from nothing to its report: two iterations of a very small model."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.papers.self_play.experiment import EXPERIMENTS, read_experiment, run_experiment
+from cheaptalk.records import Store
+from tests.conftest import Command
+
+
+@pytest.mark.lm
+def test_an_experiment_goes_from_nothing_to_its_report(tmp_path: Path, cheaptalk: Command) -> None:
+    out = tmp_path / "out"
+    command = ["train", "self-play", "--preset", "seconds", "--out", str(out)]
+    said = cheaptalk(*command)
+    assert said.status == 0, said.err
+    assert "semi with fair: payoff " in said.out
+    found = json.loads((out / "results.json").read_text())
+    assert {(one["partner"], one["iteration"]) for one in found} == {
+        *((name, at) for name in ("itself", "fair") for at in (0, 1, 2)),
+        ("semi-iteration-2", 0), ("semi-iteration-0", 2),
+    }  # fmt: skip
+    page = (out / "report.html").read_text()
+    assert "Cross-play" in page
+    with Store.open(out / "examination.sqlite") as store:
+        for one in found:
+            name = f"semi-iteration-{one['iteration']}"
+            other = name if one["partner"] == "itself" else one["partner"]
+            payoffs = [
+                (record.payoffs or {})[place]
+                for record in store.records("examination")
+                if sorted(record.label(at) for at in record.seats) == sorted([name, other])
+                for place in record.seats if record.label(place) == name
+            ]  # fmt: skip
+            assert len(payoffs) == 24
+            assert one["means"]["payoff"] == pytest.approx(sum(payoffs) / len(payoffs))
+
+    (out / "report.html").unlink()
+    models = [(out / "base"), *(out / "semi" / f"model-{n}" for n in (1, 2))]
+    written = [one.stat().st_mtime_ns for one in models]
+    again = cheaptalk(*command, "--json")
+    assert json.loads(again.out) == found
+    assert [one.stat().st_mtime_ns for one in models] == written
+    assert (out / "report.html").read_text() == page
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_experiments_that_come_with_the_package_are_whole(name: str) -> None:
+    experiment = read_experiment(name)
+    for lineage in experiment.lineages:
+        assert experiment.settings(lineage).matches > 0
+    assert not set(experiment.examination.partners) & set(experiment.lineages)
+
+
+def test_what_cannot_be_run_is_said_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(
+        ct.CheaptalkError, match=r"nothing is no experiment.* options, seconds, tiny"
+    ):
+        read_experiment("nothing")
+    with pytest.raises(ct.CheaptalkError, match="tiny has no lineage semi; it has semi-1, "):
+        run_experiment(read_experiment("tiny"), tmp_path / "out", lineages=["semi"])
+    with pytest.raises(ct.CheaptalkError, match="options makes no model to begin with: name one"):
+        run_experiment(read_experiment("options"), tmp_path / "out")
+    (tmp_path / "wrong.yaml").write_text("name: wrong\nlineage: {}\n")
+    with pytest.raises(ct.CheaptalkError, match="lineage"):
+        read_experiment(str(tmp_path / "wrong.yaml"))
