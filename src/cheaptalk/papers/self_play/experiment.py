@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from pydantic import Field
+from pydantic import Field, ValidationError, model_validator
 
 from cheaptalk.frames import match_frames
 from cheaptalk.learning import language
@@ -23,7 +23,7 @@ from cheaptalk.records import Store
 from cheaptalk.records.exports.chats import chats
 from cheaptalk.reports import findings, write_findings
 from cheaptalk.rules import CheaptalkError, Value
-from cheaptalk.rules.errors import legal
+from cheaptalk.rules.errors import first_problem, legal
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.run import run
 from cheaptalk.studies.study import Study
@@ -78,7 +78,16 @@ class Experiment(Value):
 
     def settings(self, lineage: str) -> SelfPlay:
         """The self-play of a lineage."""
-        return legal(SelfPlay, {**self.self_play, **self.lineages[lineage]})
+        return SelfPlay.model_validate({**self.self_play, **self.lineages[lineage]})
+
+    @model_validator(mode="after")
+    def _are_legal(self) -> "Experiment":
+        for name in self.lineages:
+            try:
+                self.settings(name)
+            except ValidationError as error:
+                raise ValueError(f"lineage {name}: {first_problem(error)}") from None
+        return self
 
 
 class Found(NamedTuple):
