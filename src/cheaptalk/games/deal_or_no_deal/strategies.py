@@ -301,6 +301,37 @@ def noisy(
     return action
 
 
+@strategy("player")
+def muddled(
+    asked: Asked,
+    *,
+    inverting: Share = 0.3,
+    impossible: Share = 0.1,
+    lying: Share = 0.1,
+    contradicting: Share = 0.1,
+) -> Action:
+    """Negotiate as `noisy` does, and now and then propose what the partner should get.
+
+    Language models were found to learn this by self-play in strict competition, where two who both
+    do so agree (Liao, Tomlin and Klein 2024, appendix D).
+
+    Args:
+        inverting: the probability that a proposal claims what the last offer leaves to the partner.
+        impossible: the probability that a message asks for more of a kind than there are.
+        lying: the probability that another message states false values.
+        contradicting: the probability that another proposal is not what was last offered or agreed
+            on.
+    """
+    action = noisy(asked, impossible=impossible, lying=lying, contradicting=contradicting)
+    view = look(asked)
+    says = isinstance(action, MessageOrProposal) and action.message is not None
+    if says or view.part is None or not asked.chance("inversion", asked.request).happens(inverting):
+        return action
+    assert isinstance(action, MessageOrProposal | Proposal)
+    theirs = rest(view.me.counts, view.part)
+    return action.model_copy(update=dict(zip(KINDS, theirs, strict=True)))
+
+
 def _too_many(counts: Triple, draw: Stream) -> Triple:
     """A claim to one more of a kind than there are, and to nothing else."""
     chosen = draw.integer(0, len(KINDS) - 1)
