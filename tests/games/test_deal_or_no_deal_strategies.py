@@ -255,11 +255,9 @@ def test_contradicting_proposals_are_legal_and_wrong() -> None:
 def test_who_inverts_agrees_with_its_like_and_with_nobody_else() -> None:
     calm = {"impossible": 0, "lying": 0, "contradicting": 0}
     plain, inverting = (strategy("muddled", **calm, inverting=share) for share in (0, 1))
+    honest = strategy("honest")
     for seed in SEEDS:
-        assert (
-            match(plain, plain, seed).given
-            == match(strategy("honest"), strategy("honest"), seed).given
-        )
+        assert match(plain, plain, seed).given == match(honest, honest, seed).given
         alike, apart = match(inverting, inverting, seed), match(inverting, honest, seed)
         mirrored = measured(alike, "inverted_proposals")
         assert mirrored in (1, None)  # None where both parts are the same
