@@ -11,6 +11,7 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.learning.language.pretraining import Shape, pretrain
 from cheaptalk.learning.language.tokens import tokenized
+from cheaptalk.learning.language.trainers import local
 from cheaptalk.learning.language.trainers.local import LocalTraining, fine_tune
 from cheaptalk.learning.language.trainers.losses import Example, padded
 from cheaptalk.learning.language.trainers.trainer import Lesson, Loss, Step, TrainingFailed
@@ -151,3 +152,26 @@ def test_what_cannot_be_trained_is_said_in_a_sentence(said: Chats, tmp_path: Pat
             tiny, lessons(said[:2]), tmp_path / "out", LocalTraining(rate=1e30, batch=1, epochs=2)
         )
     assert not (tmp_path / "out").exists()
+
+
+def test_with_too_little_memory_fewer_chats_are_learned_at_once(
+    said: Chats, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny, room = make_tiny_model(tmp_path / "tiny"), 2
+    asked: list[int] = []
+    learn = local._trained
+
+    def cramped(*told: Any) -> Any:
+        asked.append(told[5])
+        if told[5] > room:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+        return learn(*told)
+
+    monkeypatch.setattr(local, "_trained", cramped)
+    settings = LocalTraining(epochs=1, batch=8)
+    fine_tune(tiny, lessons(said[:4]), tmp_path / "out", settings)
+    assert asked == [8, 4, 2]
+    room = 0
+    with pytest.raises(TrainingFailed, match="too little memory to learn from a single chat"):
+        fine_tune(tiny, lessons(said[:4]), tmp_path / "none", settings)
+    assert not (tmp_path / "none").exists()
