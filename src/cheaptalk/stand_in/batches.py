@@ -10,7 +10,7 @@ from aiohttp import web
 
 from cheaptalk.stand_in import formats
 from cheaptalk.stand_in.answers import Answerer, answer
-from cheaptalk.stand_in.fine_tuning import FineTuning
+from cheaptalk.stand_in.fine_tuning import FineTuning, paged
 from cheaptalk.stand_in.formats import Json
 
 Batch: TypeAlias = dict[str, Any]
@@ -144,10 +144,7 @@ class Batches:
 
     async def _list(self, request: web.Request) -> web.Response:
         newest = [self.shown(self._looked_at(one)) for one in reversed(self.batches.values())]
-        last = request.query.get("after") or request.query.get("after_id")
-        start = next((n + 1 for n, one in enumerate(newest) if one["id"] == last), 0)
-        page = newest[start : start + 2]
-        return web.json_response({"data": page, "has_more": start + 2 < len(newest)})
+        return paged(newest, request.query.get("after") or request.query.get("after_id"))
 
     async def _look(self, request: web.Request) -> web.Response:
         batch = self.batches.get(request.match_info["name"])

@@ -1,6 +1,7 @@
 """OpenAI's fine-tuning endpoint: a job is looked at a few times, then its model has a name."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from aiohttp import web
@@ -75,10 +76,7 @@ class FineTuning:
 
     async def _list(self, request: web.Request) -> web.Response:
         newest = [self._shown(one) for one in reversed(self.jobs.values())]
-        last = request.query.get("after")
-        start = next((n + 1 for n, one in enumerate(newest) if one["id"] == last), 0)
-        page = newest[start : start + 2]
-        return web.json_response({"data": page, "has_more": start + 2 < len(newest)})
+        return paged(newest, request.query.get("after"))
 
     async def _look(self, request: web.Request) -> web.Response:
         job = self.jobs.get(request.match_info["name"])
@@ -95,3 +93,10 @@ class FineTuning:
             {"id": "event-0", "type": "message", "data": {}},
         ]
         return web.json_response({"data": data, "has_more": False})
+
+
+def paged(newest: Sequence[Json], last: str | None) -> web.Response:
+    """A page of a list, two entries long, behind the one that is named."""
+    start = next((n + 1 for n, one in enumerate(newest) if one["id"] == last), 0)
+    page = newest[start : start + 2]
+    return web.json_response({"data": page, "has_more": start + 2 < len(newest)})
