@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Future
+from math import inf
 from pathlib import Path
 from typing import Any, cast
 
@@ -81,6 +82,47 @@ def test_calls_of_different_lengths_are_answered_together_as_alone(tiny: Path) -
     for apart, joint in zip(alone, ask(*calls), strict=True):
         assert joint.usage == apart.usage
         assert joint.text == apart.text
+
+
+@pytest.mark.lm
+def test_a_chat_that_goes_on_is_answered_as_if_it_were_read_anew(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def on(one: ModelCall, said: str, more: str) -> ModelCall:
+        told = (ChatMessage(role="assistant", content=said), ChatMessage(role="user", content=more))
+        return one.model_copy(update={"messages": one.messages + told})
+
+    opened, went_on = ("A price?", "Or a longer one?"), ("No.", "A good deal more than that.")
+    begun = [call(tiny, said, max_tokens=9, temperature=0) for said in opened]
+    read: list[int] = []
+
+    def reading() -> Generator:
+        made = Generator(str(tiny))
+        forward = made.model.forward
+
+        def counted(*told: Any, **named: Any) -> Any:
+            read.append(named["input_ids"].shape[1])
+            return forward(*told, **named)
+
+        monkeypatch.setattr(made.model, "forward", counted)
+        return made
+
+    asked = reading()
+    first = asked.answer(begun, inf)
+    going = [
+        on(one, reply.text or "", more)
+        for one, reply, more in zip(begun, first, went_on, strict=True)
+    ]
+    read.clear()
+    again = asked.answer(going, inf)
+    spared = read[0]
+    read.clear()
+    anew = reading().answer(going, inf)
+    assert spared <= read[0] - len(opened[1]), "what was read before is not read again"
+    assert [one.text for one in again] == [one.text for one in anew]
+    assert [one.usage for one in again] == [one.usage for one in anew]
+    other = on(begun[0], "What it never said.", "No.")
+    assert asked.answer([other], inf)[0].text == Generator(str(tiny)).answer([other], inf)[0].text
 
 
 @pytest.mark.lm

@@ -7,6 +7,7 @@ that its answer depends on nothing else.
 import asyncio
 import contextlib
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future
 from importlib import import_module
 from queue import Empty, SimpleQueue
@@ -16,11 +17,14 @@ from typing import Any, NamedTuple
 from cheaptalk.models.calls import Failure, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.models.http.transport import broken
 from cheaptalk.models.model_strings import ModelName
+from cheaptalk.models.readings import Reading, Readings, joined, separate
 from cheaptalk.models.settings import wire
 
 TOGETHER = (16, 64, 512)
 """Calls that are answered together at most: by a large model, by a small one on a CPU, and by a
 small one elsewhere."""
+ROOM = 2**29
+"""Bytes of what was read of chats that may go on."""
 SMALL = 60_000_000
 """Weights of the largest small model."""
 
@@ -150,21 +154,31 @@ def together(waiting: list[PendingCall], most: int) -> tuple[list[PendingCall], 
     """The calls to answer at once, with the first of those that wait, and the rest.
 
     Args:
-        most: how many there can be, those nearest in length to the first, since all are as long
-            as the longest; one that has a seed is alone.
+        most: how many there can be, those most like the first, since all are as long as the
+            longest and are read as far as the newest; one that has a seed is alone.
     """
     first = waiting[0].call
     if first.settings.seed is not None:
         return waiting[:1], waiting[1:]
     alike = [place for place, one in enumerate(waiting) if one.call.settings == first.settings]
-    alike.sort(key=lambda place: abs(length(waiting[place].call) - length(first)))
+    alike.sort(key=lambda place: distance(waiting[place].call, first))
     chosen = set(alike[:most])
     now = [one for place, one in enumerate(waiting) if place in chosen]
     return now, [one for place, one in enumerate(waiting) if place not in chosen]
 
 
-def length(call: ModelCall) -> int:
-    """Of all its messages, in characters."""
+def distance(one: ModelCall, other: ModelCall) -> tuple[bool, int]:
+    """How much is lost by answering two calls together: where one chat has begun before, and so was
+    read, and the other has not; then how their lengths differ, in characters.
+    """
+    begun, length = zip(
+        *[(len(each.messages) > 2, said(each)) for each in (one, other)], strict=True
+    )
+    return begun[0] != begun[1], abs(length[0] - length[1])
+
+
+def said(call: ModelCall) -> int:
+    """Characters of all messages of a call."""
     return sum(len(one.content) for one in call.messages)
 
 
@@ -195,41 +209,88 @@ class Generator:
         large, on_cpu, elsewhere = TOGETHER
         small = on_cpu if device == "cpu" else elsewhere
         self.most = small if model.num_parameters() <= SMALL else large
+        listed = model.generation_config.eos_token_id
+        self._ends = {*(listed if isinstance(listed, list) else [listed])}
+        self._ends |= {self.tokenizer.eos_token_id, self.tokenizer.pad_token_id}
+        self._readings = Readings(ROOM)
 
     def answer(self, calls: list[ModelCall], until: float) -> list[Reply]:
         """Answer calls with equal settings together, by a point of the clock."""
         settings = calls[0].settings
-        tokens = wire(settings, calls[0].model)["max_tokens"]
         level = settings.reasoning
         thinking = {} if level is None else {"enable_thinking": level != "none"}
-        inputs = self.tokenizer.apply_chat_template(
-            [[one.model_dump() for one in call.messages] for call in calls],
-            add_generation_prompt=True, tokenize=True, padding=True, return_dict=True,
-            return_tensors="pt", **thinking,
-        ).to(self.model.device)  # fmt: skip
-        left = max(0.0, until - time.monotonic())
+        asked: list[list[int]] = [
+            self.tokenizer.apply_chat_template(
+                [one.model_dump() for one in call.messages], add_generation_prompt=True,
+                tokenize=True, return_dict=True, **thinking,
+            )["input_ids"]
+            for call in calls
+        ]  # fmt: skip
         with self.torch.random.fork_rng(), self.torch.inference_mode():
             if settings.seed is None:
                 self.torch.seed()  # afresh: what is forked is the same for every call
+                states = [self._readings.find(*one) for one in zip(calls, asked, strict=True)]
             else:
                 self.torch.manual_seed(settings.seed)
-            made = self.model.generate(
-                **inputs, max_time=left, pad_token_id=self.tokenizer.pad_token_id,
-                tokenizer=self.tokenizer, **_generation(settings, tokens),
-            )  # fmt: skip
-        asked = inputs["input_ids"].shape[1]
-        counts = inputs["attention_mask"].sum(dim=1).tolist()
-        answers = made[:, asked:].tolist()
+                states = []  # so that it depends on nothing else
+            answers = self._generated(calls, asked, states, until)
         return [
-            self._reply(settings, count, answer)
-            for count, answer in zip(counts, answers, strict=True)
+            self._reply(settings, len(ids), answer)
+            for ids, answer in zip(asked, answers, strict=True)
         ]
 
+    def _generated(
+        self,
+        calls: Sequence[ModelCall],
+        asked: Sequence[list[int]],
+        states: Sequence[tuple[Any, int]],
+        until: float,
+    ) -> list[list[int]]:
+        """The tokens of answers, which may go on behind their ends.
+
+        Args:
+            asked: what is answered, in tokens.
+            states: what was read of each before; nothing of any, and nothing is kept, if empty.
+        """
+        settings = calls[0].settings
+        tokens = wire(settings, calls[0].model)["max_tokens"]
+        inputs = self.tokenizer.pad({"input_ids": asked}, return_tensors="pt")
+        inputs = inputs.to(self.model.device)
+        known = {"past_key_values": joined(states, [len(one) for one in asked])} if states else {}
+        made = self.model.generate(
+            **inputs, **known, max_time=max(0.0, until - time.monotonic()),
+            pad_token_id=self.tokenizer.pad_token_id, tokenizer=self.tokenizer,
+            return_dict_in_generate=True, **_generation(settings, tokens),
+        )  # fmt: skip
+        width = inputs["input_ids"].shape[1]
+        answers: list[list[int]] = made.sequences[:, width:].tolist()
+        if states:
+            self._keep(calls, asked, answers, made.past_key_values)
+        return answers
+
+    def _keep(
+        self,
+        calls: Sequence[ModelCall],
+        asked: Sequence[list[int]],
+        answers: Sequence[list[int]],
+        cache: Any,
+    ) -> None:
+        """Keep what was read, up to the ends of the answers."""
+        width = max(len(one) for one in asked)
+        told = [
+            [*ids, *answer[: min(self._length(answer) + 1, len(answer) - 1)]]
+            for ids, answer in zip(asked, answers, strict=True)
+        ]
+        places = [(width - len(ids), len(all_)) for ids, all_ in zip(asked, told, strict=True)]
+        for call, ids, state in zip(calls, told, separate(cache, places) or (), strict=False):
+            self._readings.keep(call, Reading(ids, state))
+
+    def _length(self, answer: Sequence[int]) -> int:
+        """How many tokens an answer has before its end."""
+        return next((place for place, one in enumerate(answer) if one in self._ends), len(answer))
+
     def _reply(self, settings: ModelSettings, asked: int, answer: list[int]) -> Reply:
-        listed = self.model.generation_config.eos_token_id
-        ends = {*(listed if isinstance(listed, list) else [listed])}
-        ends |= {self.tokenizer.eos_token_id, self.tokenizer.pad_token_id}
-        length = next((place for place, token in enumerate(answer) if token in ends), len(answer))
+        length = self._length(answer)
         text = self.tokenizer.decode(answer[:length], skip_special_tokens=True)
         stopped = [text.find(stop) for stop in settings.stop or () if stop in text]
         cut = length == len(answer) and not stopped
