@@ -11,13 +11,14 @@ from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.learning.language.lessons import Heard, Way, chosen
-from cheaptalk.learning.language.lineage import STORE, SelfPlay, SelfPlayFailed, self_play
+from cheaptalk.learning.language.lineage import STORE, SelfPlay, SelfPlayFailed, _study, self_play
 from cheaptalk.learning.language.pretraining import Shape, pretrain
 from cheaptalk.learning.language.trainers.local import LocalTraining
 from cheaptalk.learning.language.trainers.trainer import TrainingFailed
 from cheaptalk.models import ChatMessage
 from cheaptalk.records import Status, Store
 from cheaptalk.records.exports.chats import Chat, chats
+from cheaptalk.rules.errors import legal
 from tests.batch_server import BatchServer
 from tests.tiny_model import make_tiny_model
 
@@ -150,11 +151,52 @@ def test_where_nobody_is_above_the_mean_there_is_nothing_to_learn(tmp_path: Path
     assert not (tmp_path / "out" / "model-1").exists()
 
 
+def test_a_folder_that_holds_no_model_is_told(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for folder in ("empty", "missing"):
+        with pytest.raises(TrainingFailed, match=f"{folder} is no folder of a language model"):
+            self_play(tmp_path / folder, tmp_path / "out", SelfPlay.model_validate(SMALL))
+
+
 @pytest.mark.lm
 def test_matches_that_cannot_be_played_are_no_silence(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "config.json").write_text("{}")
     with pytest.raises(SelfPlayFailed, match=r"iteration 0 was not played.*cannot be loaded"):
-        self_play(tmp_path / "empty", tmp_path / "out", SelfPlay.model_validate(SMALL))
+        self_play(tmp_path / "odd", tmp_path / "out", SelfPlay.model_validate(SMALL))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"keep": "abovemean"}, '"abovemean" is no filter: write above_mean, '),
+        ({"keep": 1.5}, "1.5 is no filter"),
+        ({"learn": "dpo"}, "dpo compares matches on the same deal: repeats must be 2 or more"),
+        ({"where": "pareto"}, 'deal_or_no_deal has no measure "pareto"'),
+        ({"training": {"trainer": "azure"}}, "training: should be local or openai, not"),
+        ({"matches": 4, "past": 2}, "matches must be 5 or more"),
+    ],
+)
+def test_what_is_no_self_play_is_said_in_a_sentence(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ct.CheaptalkError, match=said):
+        legal(SelfPlay, wrong)
+
+
+def test_an_iteration_meets_its_partners_and_its_past_in_both_seats() -> None:
+    settings = SelfPlay.model_validate({
+        "matches": 50, "repeats": 2, "past": 2, "partners": {"fair": "fair"},
+    })  # fmt: skip
+    study = _study(["base", "one", "two", "three"], settings)
+    assert study.deals == 50 // (2 * 7)
+    pairs = [tuple(one) for one in study.pairing if isinstance(one, list)]
+    assert pairs[:3] == [
+        ("iteration-3", "iteration-3"), ("iteration-3", "fair"), ("fair", "iteration-3"),
+    ]  # fmt: skip
+    past = {label for pair in pairs[3:] for label in pair} - {"iteration-3"}
+    assert len(past) == 2
+    assert past < {"iteration-0", "iteration-1", "iteration-2"}
+    assert len(pairs) == 7
+    assert "iteration-1" not in _study(["base"], settings).players
 
 
 @pytest.mark.lm

@@ -11,17 +11,26 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from cheaptalk.learning.language.lessons import GROUPED, Chosen, Heard, Way, chosen, loss_of
+from cheaptalk.learning.language.lessons import (
+    FILTERS,
+    GROUPED,
+    Chosen,
+    Heard,
+    Way,
+    chosen,
+    loss_of,
+)
 from cheaptalk.learning.language.trainers.local import LocalTraining
 from cheaptalk.learning.language.trainers.openai import OpenAITraining
 from cheaptalk.learning.language.trainers.trainer import Step
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.records.exports.chats import chats
-from cheaptalk.rules import Chance, CheaptalkError, Value, counted, game_box
+from cheaptalk.rules import Chance, CheaptalkError, Value, counted, game_box, suggest
+from cheaptalk.rules.errors import shown
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.run import run
 from cheaptalk.studies.study import Study
@@ -40,12 +49,27 @@ def _trainer(written: Any) -> Any:
 
 Training = Annotated[
     Annotated[LocalTraining, Tag("local")] | Annotated[OpenAITraining, Tag("openai")],
-    Discriminator(_trainer),
+    Discriminator(
+        _trainer,
+        custom_error_type="trainer",
+        custom_error_message="trainer should be local or openai",
+    ),
 ]
 """Who trains a model, and how."""
 
 
-Share = Annotated[float, Field(gt=0, le=1)]
+def _read_keep(written: object) -> object:
+    share = isinstance(written, int | float) and 0 < written <= 1
+    if share or written in FILTERS:
+        return written
+    raise ValueError(
+        f"{shown(written)} is no filter: write {', '.join(FILTERS)}, or the share of the best, as "
+        "in 0.2"
+    )
+
+
+Keep = Annotated[str | float, BeforeValidator(_read_keep)]
+"""A filter's name, or a share of the best."""
 
 
 class SelfPlay(Value):
@@ -63,7 +87,7 @@ class SelfPlay(Value):
     learn: Way = "cloning"
     """How it learns: by ``cloning`` what is kept, all alike; ``weighted``, each by what it paid; or
     from better and worse matches on one deal, by ``dpo`` or ``grpo``, which is experimental."""
-    keep: Literal["above_mean", "positive", "everything"] | Share = "above_mean"
+    keep: Keep = "above_mean"
     """Which chats it clones: those above the mean of all, those that paid at all, everything, or a
     share of the best."""
     where: str | None = None
@@ -87,6 +111,9 @@ class SelfPlay(Value):
 
     @model_validator(mode="after")
     def _fits(self) -> "SelfPlay":
+        known = game_box(self.game).measures
+        if self.where is not None and self.where not in known:
+            raise ValueError(f"{self.game} has no measure {suggest(self.where, list(known))}")
         if self.learn in GROUPED and self.repeats < 2:
             raise ValueError(
                 f"{self.learn} compares matches on the same deal: repeats must be 2 or more"
@@ -146,6 +173,7 @@ def self_play(
             nothing to learn from.
         TrainingFailed: a model could not be trained.
     """
+    settings.training.ready(str(base))
     now = settings.model_dump(mode="json") | {"base": str(base)}
     settle(out / SETTINGS, now, ("iterations", "patience"))
     done: list[Iteration] = []

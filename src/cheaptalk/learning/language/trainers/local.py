@@ -80,8 +80,12 @@ class LocalTraining(Value):
         """Let the server load low-rank changes.
 
         Raises:
-            TrainingFailed: it does not.
+            TrainingFailed: it does not, or a folder is none of a model.
         """
+        folder = Path(model)
+        named = not (folder.is_absolute() or folder.exists() or model.startswith("."))
+        if not named and not is_adapter(model) and not (folder / "config.json").exists():
+            raise TrainingFailed(f"{model} is no folder of a language model: no config.json")
         if self.serve is not None:
             load_adapter(model, self.serve)
 
