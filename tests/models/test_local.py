@@ -1,6 +1,7 @@
 """A Hugging Face model in this process: real weights, real tokens, though it knows nothing."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from math import inf
@@ -9,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply
+from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply, local
 from cheaptalk.models.clients import open_models
 from cheaptalk.models.local import Generator, PendingCall, answers, together
 from cheaptalk.models.settings import wire
@@ -52,6 +53,26 @@ def test_an_answer_is_counted_in_tokens(tiny: Path) -> None:
     assert (reply.model, reply.sent) == (str(tiny), {"max_tokens": 5, "temperature": 0})
     assert wire(ModelSettings(), f"hf/{tiny}") == {"max_tokens": 1_024}
     assert reply.truncated == (reply.usage.output_tokens == 5)
+
+
+def test_several_models_are_loaded_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    loading, most = 0, 0
+
+    class Slow:
+        def __init__(self, name: str) -> None:
+            nonlocal loading, most
+            loading += 1
+            most = max(most, loading)
+            time.sleep(0.05)
+            loading -= 1
+            raise OSError(f"no {name}")
+
+    monkeypatch.setattr(local, "Generator", Slow)
+    replies = ask(*(call(name) for name in ("one", "two", "three")))
+    assert [one.detail for one in replies] == [
+        f"the model cannot be loaded: no {name}" for name in ("one", "two", "three")
+    ]
+    assert most == 1
 
 
 @pytest.mark.lm

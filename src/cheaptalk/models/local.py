@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from importlib import import_module
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, NamedTuple
 
 from cheaptalk.models.calls import Failure, ModelCall, ModelSettings, Reply, Usage
@@ -42,6 +42,7 @@ class LocalModels:
 
     def __init__(self) -> None:
         self._workers: dict[str, Worker] = {}
+        self._loading = Lock()
 
     async def close(self) -> None:
         """Let go of all models, after the answers that are being written."""
@@ -62,7 +63,7 @@ class LocalModels:
         sent = wire(call.settings, call.model)
         name = ModelName.parse(call.model).model
         if name not in self._workers:
-            self._workers[name] = Worker(name)
+            self._workers[name] = Worker(name, self._loading)
         worker = self._workers[name]
         problem = await asyncio.wrap_future(worker.loaded)
         if problem is not None:
@@ -84,13 +85,17 @@ class LocalModels:
 class Worker:
     """One loaded model and the thread that asks it.
 
+    Args:
+        loading: held while a model is loaded, since two cannot be at once.
+
     Attributes:
         loaded: done when the model is loaded: None, or why it is not.
         queue: the calls that wait; None ends the thread.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, loading: Lock) -> None:
         self.name = name
+        self._loading = loading
         self.loaded: Future[str | None] = Future()
         self.loaded.set_running_or_notify_cancel()
         self.queue: SimpleQueue[PendingCall | None] = SimpleQueue()
@@ -104,7 +109,8 @@ class Worker:
 
     def _work(self) -> None:
         try:
-            asked = Generator(self.name)
+            with self._loading:
+                asked = Generator(self.name)
         except Exception as error:  # noqa: BLE001 - whatever a model's files do is told, not raised
             self.loaded.set_result(f"the model cannot be loaded: {error}")
             return
