@@ -30,7 +30,7 @@ from cheaptalk.learning.language.trainers.trainer import Step
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.records.exports.chats import chats
 from cheaptalk.rules import Chance, CheaptalkError, Value, counted, game_box, suggest
-from cheaptalk.rules.errors import shown
+from cheaptalk.rules.errors import legal, shown
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.run import run
 from cheaptalk.studies.study import Study
@@ -174,8 +174,7 @@ def self_play(
         TrainingFailed: a model could not be trained.
     """
     settings.training.ready(str(base))
-    now = settings.model_dump(mode="json") | {"base": str(base)}
-    settle(out / SETTINGS, now, ("iterations", "patience"))
+    settle(out / SETTINGS, settings, ("iterations", "patience"), base=str(base))
     done: list[Iteration] = []
     model = str(base)
     for number in range(settings.iterations + 1):
@@ -198,26 +197,30 @@ def self_play(
     return done
 
 
-def settle(file: Path, now: Mapping[str, Any], free: Collection[str]) -> None:
+def settle(file: Path, now: Value, free: Collection[str], **more: str) -> None:
     """Note what is to be done in a folder, or see that it is what was done there before.
 
     Args:
-        now: what it is, as JSON has it.
+        now: what it is; settings that are newer than the note are taken to be as by default.
         free: what of it may be another one.
+        more: what has to be the same besides.
 
     Raises:
         SelfPlayFailed: it is something else.
     """
+    wanted = now.model_dump(mode="json") | more
     if not file.exists():
         with whole_file(file, new=True) as written:
-            written.write(json.dumps(now, indent=2) + "\n")
+            written.write(json.dumps(wanted, indent=2) + "\n")
         return
-    before = json.loads(read_whole(file))
-    differs = [name for name in now if name not in free and now[name] != before.get(name)]
+    noted = json.loads(read_whole(file))
+    others = {name: noted.pop(name, None) for name in more}
+    before = legal(type(now), noted).model_dump(mode="json") | others
+    differs = [name for name in wanted if name not in free and wanted[name] != before[name]]
     if differs:
         raise SelfPlayFailed(
-            f"{file.parent} is a self-play with {differs[0]} {before.get(differs[0])}, not "
-            f"{now[differs[0]]}; name another folder"
+            f"{file.parent} is a self-play with {differs[0]} {before[differs[0]]}, not "
+            f"{wanted[differs[0]]}; name another folder"
         )
 
 

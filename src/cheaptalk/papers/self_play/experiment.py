@@ -161,7 +161,7 @@ def run_experiment(
             f"{', '.join(experiment.lineages)}"
         )
     free = ("description", "self_play", "lineages", "examination")
-    settle(out / "experiment.json", experiment.model_dump(mode="json"), free)
+    settle(out / "experiment.json", experiment, free)
     begun = base or str(_made(experiment, out, told))
     stages: dict[str, list[str]] = {}
     for name in chosen:
