@@ -34,6 +34,8 @@ EXPERIMENTS = yaml_files(__file__, "experiments")
 """Files of experiments by name."""
 CORPUS, BASE, EXAMINATION = "corpus", "base", "examination"
 """The study that the base learns from, its folder, and the study that compares iterations."""
+DEADLINE = 300
+"""Seconds that a player's call may take where nothing is said."""
 MEASURES = ("score", "agreement", "pareto_optimality", "inconsistency", "inverted_proposals")
 
 
@@ -273,10 +275,7 @@ def _study(
         game = {"game": GAME, "fixed": fixed, "pairing": []}
         games.setdefault(json.dumps(fixed, sort_keys=True), game)["pairing"].append(row)
     models = {
-        label(lineage, number): {
-            **experiment.settings(lineage).player,
-            "model": experiment.settings(lineage).training.player(model),
-        }
+        label(lineage, number): _player(experiment, lineage, model, base=number == 0)
         for lineage, made in stages.items()
         for number, model in enumerate(made)
     }
@@ -287,6 +286,18 @@ def _study(
         "games": list(games.values()),
         "players": {one: spec for one, spec in players.items() if one in seated},
     })  # fmt: skip
+
+
+def _player(experiment: Experiment, lineage: str, model: str, *, base: bool) -> dict[str, Any]:
+    """A model as a player. All lineages begin with one base, which sits down as several players:
+    each has some seconds more to answer, which none of them needs.
+    """
+    settings = experiment.settings(lineage)
+    player = {**settings.player, "model": settings.training.player(model)}
+    place = list(experiment.lineages).index(lineage)
+    if base and place:
+        player["deadline"] = player.get("deadline", DEADLINE) + place
+    return player
 
 
 def _compared(store: Store, study: str, stages: Mapping[str, list[str]]) -> Iterator[Found]:
