@@ -34,25 +34,42 @@ class Readings:
     def __init__(self, room: int) -> None:
         self._room = room
         self._taken = 0
-        self._kept: OrderedDict[tuple[str, ...], Reading] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, ...], list[Reading]] = OrderedDict()
 
     def find(self, call: ModelCall, ids: Sequence[int]) -> tuple[Any, int]:
-        """The state of the call before this one, and how many of these tokens it has read."""
-        found = self._kept.pop(_told(call)[:-2], None)
-        if found is None:
+        """The state of the call before this one, and how many of these tokens it has read.
+
+        Of several calls that were the same, the one that was answered most alike.
+        """
+        before = self._kept.get(_told(call)[:-2], [])
+        if not before:
             return None, 0
-        self._taken -= found.state.nbytes
-        most = min(found.state.shape[-2], len(ids) - 1)
-        same = next((n for n in range(most) if found.ids[n] != ids[n]), most)
-        return found.state, same
+        shared = [_shared(one, ids) for one in before]
+        best = max(range(len(before)), key=shared.__getitem__)
+        return self._take(_told(call)[:-2], best).state, shared[best]
 
     def keep(self, call: ModelCall, reading: Reading) -> None:
         """Keep what was read for a call, and of what was answered."""
-        self._kept[_told(call)] = reading
+        told = _told(call)
+        self._kept.setdefault(told, []).append(reading)
+        self._kept.move_to_end(told)
         self._taken += reading.state.nbytes
         while self._taken > self._room:
-            _, oldest = self._kept.popitem(last=False)
-            self._taken -= oldest.state.nbytes
+            self._take(next(iter(self._kept)), 0)
+
+    def _take(self, told: tuple[str, ...], place: int) -> Reading:
+        """Take a reading out."""
+        found = self._kept[told].pop(place)
+        if not self._kept[told]:
+            del self._kept[told]
+        self._taken -= found.state.nbytes
+        return found
+
+
+def _shared(reading: Reading, ids: Sequence[int]) -> int:
+    """How many tokens a reading has of a text, of which one is to be read at least."""
+    most = min(reading.state.shape[-2], len(ids) - 1)
+    return next((n for n in range(most) if reading.ids[n] != ids[n]), most)
 
 
 def _told(call: ModelCall) -> tuple[str, ...]:
