@@ -45,8 +45,11 @@ def how_far(now: Any) -> str:
 def told_changes(found: Iterable[Any]) -> list[str]:
     """What changed from the base to the last iteration, a line for each lineage and partner."""
     kinds: dict[tuple[str, str], list[Any]] = {}
-    for one in found:
-        kinds.setdefault((one.lineage, one.partner), []).append(one)
+    rows = list(found)
+    lineages = {one.lineage for one in rows}
+    for one in rows:
+        if one.partner.rpartition("-iteration-")[0] not in lineages:
+            kinds.setdefault((one.lineage, one.partner), []).append(one)
     return [
         f"{lineage} with {partner}: {_change(rows[0], rows[-1])}"
         for (lineage, partner), rows in kinds.items()

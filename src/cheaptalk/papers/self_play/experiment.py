@@ -7,7 +7,7 @@ partners that they never learned from, and with one another, and the recipe ``se
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -170,8 +170,8 @@ def run_experiment(
         done = language.self_play(begun, out / name, experiment.settings(name), _heard(told, name))
         stages[name] = [one.model for one in done]
     with Store.open(out / f"{EXAMINATION}.sqlite", create=True) as store:
-        study = _examine(experiment, stages, store, told)
-        found = list(_compared(store, study, stages))
+        _examine(experiment, stages, store, told)
+        found = list(_compared(store, stages))
         _report(store, out / "report.html")
     with whole_file(out / "results.json") as file:
         file.write(json.dumps([one._asdict() for one in found], indent=2) + "\n")
@@ -216,28 +216,20 @@ def make_base(corpus: Corpus, out: Path, told: Told) -> Path:
 
 def _examine(
     experiment: Experiment, stages: Mapping[str, list[str]], store: Store, told: Told
-) -> str:
-    """Let all iterations meet; the name of the study of all their matches.
-
-    An iteration after the other, since matches of one model are answered together; the study of all
-    then finds them in the store.
-    """
-    whole: list[tuple[str, list[str]]] = []
+) -> None:
+    """Let all iterations meet, one after the other: matches of a model are answered together."""
+    seatings: list[tuple[str, list[str]]] = []
     for name, models in stages.items():
         for model in models:
             experiment.settings(name).training.ready(model)
         for number in _looked_at(experiment, models):
-            own = [(name, row) for row in _seatings(experiment, name, number, len(models))]
-            part = _study(experiment, f"{name}-{number}", stages, own)
+            seatings += [(name, row) for row in _seatings(experiment, name, number, len(models))]
+            study = _study(experiment, stages, seatings)
             stage = f"{EXAMINATION} of {name}, iteration {number}"
-            done = run(part, store, concurrency=1_000, progress=partial(told, stage))
+            done = run(study, store, concurrency=1_000, progress=partial(told, stage))
             if done.left:
                 why = done.halted or next(iter(done.problems), "it was stopped")
                 raise CheaptalkError(f"the {stage} was not played to its end: {why}")
-            whole += own
-    study = _study(experiment, EXAMINATION, stages, whole)
-    run(study, store, progress=lambda now: told(EXAMINATION, now))
-    return study.name
 
 
 def _looked_at(experiment: Experiment, models: Sequence[str]) -> list[int]:
@@ -263,14 +255,12 @@ def label(lineage: str, number: int) -> str:
 
 def _study(
     experiment: Experiment,
-    name: str,
     stages: Mapping[str, list[str]],
-    seatings: Iterable[tuple[str, list[str]]],
+    seatings: Sequence[tuple[str, list[str]]],
 ) -> Study:
     """The study of some seatings, each of a lineage."""
     games: dict[str, dict[str, Any]] = {}
-    rows = list(seatings)
-    for lineage, row in rows:
+    for lineage, row in seatings:
         fixed = dict(experiment.settings(lineage).parameters)
         game = {"game": GAME, "fixed": fixed, "pairing": []}
         games.setdefault(json.dumps(fixed, sort_keys=True), game)["pairing"].append(row)
@@ -279,10 +269,11 @@ def _study(
         for lineage, made in stages.items()
         for number, model in enumerate(made)
     }
-    seated = {one for _, row in rows for one in row}
+    seated = {one for _, row in seatings for one in row}
     players = {**models, **experiment.examination.partners}
     return Study.model_validate({
-        "name": name, "deals": experiment.examination.deals, "seed": experiment.examination.seed,
+        "name": EXAMINATION, "deals": experiment.examination.deals,
+        "seed": experiment.examination.seed,
         "games": list(games.values()),
         "players": {one: spec for one, spec in players.items() if one in seated},
     })  # fmt: skip
@@ -300,9 +291,9 @@ def _player(experiment: Experiment, lineage: str, model: str, *, base: bool) -> 
     return player
 
 
-def _compared(store: Store, study: str, stages: Mapping[str, list[str]]) -> Iterator[Found]:
+def _compared(store: Store, stages: Mapping[str, list[str]]) -> Iterator[Found]:
     """What each iteration got with each partner."""
-    (frame,) = match_frames(store, study, only=MEASURES).values()
+    (frame,) = match_frames(store, EXAMINATION, only=MEASURES).values()
     one, two = pl.col("player.player_1"), pl.col("player.player_2")
     for lineage, models in stages.items():
         for number in range(len(models)):
