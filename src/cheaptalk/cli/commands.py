@@ -83,7 +83,8 @@ GROUPS: dict[str, dict[str, Entry]] = {
     },
     "Learn": {
         "train": Entry(
-            "studies.train:train", "Train a policy that sits down at tables as {policy: FILE}."
+            "studies.train:train",
+            "Train a policy that sits down at tables as {policy: FILE}, or language models.",
         ),
         "exploitability": Entry(
             "studies.train:exploitability",

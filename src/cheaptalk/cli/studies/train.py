@@ -52,7 +52,7 @@ def train(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Of self-play: an experiment by name (tiny, options, seconds), or its file.",
+            help="Of self-play: an experiment by name (tiny, options, inverted, seconds), or a file.",
             metavar="NAME|FILE",
         ),
     ] = None,
