@@ -52,7 +52,7 @@ def train(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Of self-play: an experiment by name (tiny, options, inverted, seconds), or a file.",
+            help="Of self-play: an experiment, tiny, options, inverted or seconds, or its file.",
             metavar="NAME|FILE",
         ),
     ] = None,
