@@ -166,21 +166,22 @@ def together(waiting: list[PendingCall], most: int) -> tuple[list[PendingCall], 
     first = waiting[0].call
     if first.settings.seed is not None:
         return waiting[:1], waiting[1:]
+    begun, length = goes_on(first), said(first)
+
+    def lost(place: int) -> tuple[bool, int]:
+        """What is lost where one chat was read before and the other was not, then by lengths."""
+        call = waiting[place].call
+        return goes_on(call) != begun, abs(said(call) - length)
+
     alike = [place for place, one in enumerate(waiting) if one.call.settings == first.settings]
-    alike.sort(key=lambda place: distance(waiting[place].call, first))
-    chosen = set(alike[:most])
+    chosen = set(sorted(alike, key=lost)[:most])
     now = [one for place, one in enumerate(waiting) if place in chosen]
     return now, [one for place, one in enumerate(waiting) if place not in chosen]
 
 
-def distance(one: ModelCall, other: ModelCall) -> tuple[bool, int]:
-    """How much is lost by answering two calls together: where one chat has begun before, and so was
-    read, and the other has not; then how their lengths differ, in characters.
-    """
-    begun, length = zip(
-        *[(len(each.messages) > 2, said(each)) for each in (one, other)], strict=True
-    )
-    return begun[0] != begun[1], abs(length[0] - length[1])
+def goes_on(call: ModelCall) -> bool:
+    """Whether a call goes on with a chat that was answered before."""
+    return any(one.role == "assistant" for one in call.messages)
 
 
 def said(call: ModelCall) -> int:

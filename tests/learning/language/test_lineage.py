@@ -175,6 +175,8 @@ def test_matches_that_cannot_be_played_are_no_silence(tmp_path: Path) -> None:
     [
         ({"keep": "abovemean"}, '"abovemean" is no filter: write above_mean, '),
         ({"keep": 1.5}, "1.5 is no filter"),
+        ({"keep": ["positive"]}, "is no filter"),
+        ({"keep": True}, "keep: true is no number"),
         ({"learn": "dpo"}, "dpo compares matches on the same deal: repeats must be 2 or more"),
         ({"where": "pareto"}, 'deal_or_no_deal has no measure "pareto"'),
         ({"training": {"trainer": "azure"}}, "training: should be local or openai, not"),

@@ -59,9 +59,10 @@ Training = Annotated[
 
 
 def _read_keep(written: object) -> object:
-    share = isinstance(written, int | float) and 0 < written <= 1
-    if share or written in FILTERS:
+    if isinstance(written, str) and written in FILTERS:
         return written
+    if isinstance(written, int | float) and not isinstance(written, bool) and 0 < written <= 1:
+        return float(written)
     raise ValueError(
         f"{shown(written)} is no filter: write {', '.join(FILTERS)}, or the share of the best, as "
         "in 0.2"

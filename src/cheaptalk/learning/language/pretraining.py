@@ -50,7 +50,7 @@ class Shape(Value):
         return self
 
 
-TRAINING = LocalTraining(epochs=4, batch=64, rate=2e-3, decay=0.01)
+TRAINING = LocalTraining(epochs=2, batch=8, rate=7e-4, decay=0.01)
 """How a small model is trained from nothing."""
 
 

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 from cheaptalk.rules import CheaptalkError
 
+IGNORED = -100
+"""The label of a token that is not learned."""
+
 
 class TemplateError(CheaptalkError):
     """A chat template with which it cannot be told what a player wrote."""
@@ -25,6 +28,11 @@ class TokenizedChat(NamedTuple):
 
     ids: list[int]
     own: list[bool]
+
+    @property
+    def labels(self) -> list[int]:
+        """What is to be learned at each token, as trainers take it."""
+        return [number if own else IGNORED for number, own in zip(self.ids, self.own, strict=True)]
 
 
 class Answered(NamedTuple):

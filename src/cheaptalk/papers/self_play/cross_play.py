@@ -1,12 +1,12 @@
 """Iterations of a lineage against one another: who gets what from whom."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
 
-from cheaptalk.papers.self_play.stages import GAME, OWN, Sides, ordered
-from cheaptalk.reports.charts.chart import Lead
+from cheaptalk.papers.self_play.stages import GAME, OWN, PERCENT, Sides, ordered
+from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.charts.kinds import Cell, cells
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.means import means
@@ -16,7 +16,6 @@ from cheaptalk.rules import counted
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns
 from cheaptalk.text import capital, fixed
 
-PERCENT = (0.0, 100.0)
 MET = ("objective", "weight", "lineage", "iteration", "player", "met", "opponent")
 
 
@@ -49,7 +48,7 @@ def cross_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     yield ReportTable("cross-play", "Iterations against one another", frame, columns, leads=_lead)
 
 
-def _map(title: str, frame: pl.DataFrame) -> Any:
+def _map(title: str, frame: pl.DataFrame) -> Chart:
     """Who agrees with whom: a row an iteration, a column the one it meets."""
     rows = {(str(one["iteration"]), str(one["met"])): one for one in frame.iter_rows(named=True)}
     names = [str(one) for one in sorted({*frame["iteration"], *frame["met"]})]
@@ -69,6 +68,6 @@ def _map(title: str, frame: pl.DataFrame) -> Any:
     return cells(title, "", ("iteration", names), ("meets iteration", names), cell, places=0)
 
 
-def _lead(row: dict[str, Any] | Any) -> Lead:
+def _lead(row: Mapping[str, Any]) -> Lead:
     query = {"status": "finished", "player": row["player"]}
     return Lead(GAME, query | {"player.player": row["opponent"]})

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from cheaptalk.learning.language.tokens import TokenizedChat, tokenized
+from cheaptalk.learning.language.tokens import tokenized
 from cheaptalk.learning.language.trainers.adapters import is_adapter, load_adapter, served
-from cheaptalk.learning.language.trainers.losses import IGNORED, Example, Learned, learner
+from cheaptalk.learning.language.trainers.losses import Example, Learned, learner
 from cheaptalk.learning.language.trainers.trainer import (
     Lesson,
     Loss,
@@ -248,16 +248,13 @@ def _cloning(
 ) -> Any:
     """trl's trainer."""
     changes = _lora(settings) if settings.lora and not hasattr(model, "peft_config") else None
-    rows = import_module("datasets").Dataset.from_list([_row(one.chat) for one in examples])
+    rows = import_module("datasets").Dataset.from_list(
+        [{"input_ids": one.chat.ids, "labels": one.chat.labels} for one in examples]
+    )
     return import_module("trl").SFTTrainer(
         model=model, args=arguments, train_dataset=rows, processing_class=tokenizer,
         peft_config=changes, callbacks=watching,
     )  # fmt: skip
-
-
-def _row(chat: TokenizedChat) -> dict[str, list[int]]:
-    labels = [number if own else IGNORED for number, own in zip(chat.ids, chat.own, strict=True)]
-    return {"input_ids": chat.ids, "labels": labels}
 
 
 def _arguments(aside: str, settings: LocalTraining, examples: int, at_once: int) -> Any:

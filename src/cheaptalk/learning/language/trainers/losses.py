@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from cheaptalk.learning.language.tokens import TokenizedChat
+from cheaptalk.learning.language.tokens import IGNORED, TokenizedChat
 from cheaptalk.learning.language.trainers.trainer import Loss
 
-IGNORED = -100
-"""The label of a token that is not learned."""
 CLIP = 0.2
 """How far a token's probability may move by what is learned of it at once (Schulman and others
 2017, PPO)."""
@@ -59,14 +57,10 @@ def padded(examples: Sequence[Example], padding: int) -> dict[str, Any]:
     def filled(rows: Sequence[Sequence[int]], rest: int) -> Any:
         return torch.tensor([[*row, *[rest] * (longest - len(row))] for row in rows])
 
-    labels = [
-        [number if own else IGNORED for number, own in zip(one.ids, one.own, strict=True)]
-        for one in chats
-    ]
     return {
         "input_ids": filled([one.ids for one in chats], padding),
         "attention_mask": filled([[1] * len(one.ids) for one in chats], 0),
-        "labels": filled(labels, IGNORED),
+        "labels": filled([one.labels for one in chats], IGNORED),
         "weight": torch.tensor([one.weight for one in examples]),
     }
 
