@@ -3,10 +3,12 @@
 import tempfile
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import cheaptalk as ct
+from bench import language_models_on_gpu
 from bench.rows import Row
 
 GAMES = 500
@@ -17,7 +19,14 @@ PLAYER: dict[str, Any] = {"style": "tagged", "temperature": 1.0, "max_tokens": 2
 
 
 def rows() -> Iterator[Row]:
-    """The base of the experiment tiny: a million parameters, eight minutes of training."""
+    """Of a million parameters; where there is a GPU, of a hundred million besides."""
+    yield from small()
+    if import_module("torch").cuda.is_available():
+        yield from language_models_on_gpu.rows()
+
+
+def small() -> Iterator[Row]:
+    """The base of the experiment tiny, which takes eight minutes to train."""
     experiment = ct.papers.self_play.experiment
     corpus = experiment.read_experiment("tiny").corpus
     assert corpus is not None

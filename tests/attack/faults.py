@@ -13,7 +13,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.attack.secrets import forms
-from tests.attack.wires import Said, Wire, fields
+from tests.attack.wires import LONG_TOKEN, Said, Wire, fields
 
 HUGE = 2_000_000
 """Characters of the longest text."""
@@ -258,7 +258,7 @@ async def silence(exchange: Exchange) -> web.StreamResponse:
 async def huge_text(exchange: Exchange) -> web.StreamResponse:
     """Answer after two million characters of other things."""
     exchange.said.text = f"{'.' * HUGE}\n{exchange.said.text}"
-    exchange.said.output_tokens += HUGE // 32
+    exchange.said.output_tokens += HUGE // LONG_TOKEN
     return exchange.answered()
 
 

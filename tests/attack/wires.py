@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 from cheaptalk.stand_in.formats import completion
 
 Json: TypeAlias = dict[str, Any]
+LONG_TOKEN = 32
+"""Characters of the longest token: a word that is longer is several."""
 
 
 @dataclass
@@ -20,7 +22,8 @@ class Said:
         tool: the tool that holds it.
         finish: why it ends: ``stop``, ``length``, ``refusal`` or ``content_filter``.
         model: what answers.
-        input_tokens, output_tokens: what is billed; each word counts as a token.
+        input_tokens, output_tokens: what is billed; each word counts as a token, and a very long
+            one as several.
         usage: what the server says it billed, if it lies.
         more: another answer beside it.
     """
@@ -61,8 +64,9 @@ def counted(asked: Json, messages: list[Json], text: str, tool: str | None, form
     used = made["usage"]
     text = (bare(text) if tool or form else "") or text
     tool = tool if text.startswith("{") else None
-    counts = used["prompt_tokens"], used["completion_tokens"]
-    return Said(asked, text, tool, made["model"], *counts)
+    length = sum(len(one["content"]) for one in messages)
+    asked_tokens = max(used["prompt_tokens"], length // LONG_TOKEN)
+    return Said(asked, text, tool, made["model"], asked_tokens, used["completion_tokens"])
 
 
 # OpenAI's chat format

@@ -21,10 +21,12 @@ from cheaptalk.models.readings import Reading, Readings, joined, separate
 from cheaptalk.models.settings import wire
 
 TOGETHER = (16, 64, 512)
-"""Calls that are answered together at most: by a large model, by a small one on a CPU, and by a
-small one elsewhere."""
+"""Calls that are answered together at most: by a large model on a CPU, by a small one there, and on
+a GPU that has the memory for so many."""
+LONG = 2_048
+"""Tokens of a long chat, of which a GPU is to hold as many as are answered together."""
 ROOM = 2**29
-"""Bytes of what was read of chats that may go on."""
+"""Bytes of what was read of chats that may go on, on a CPU; a GPU has a quarter of what is free."""
 SMALL = 60_000_000
 """Weights of the largest small model."""
 
@@ -189,6 +191,14 @@ def said(call: ModelCall) -> int:
     return sum(len(one.content) for one in call.messages)
 
 
+def token_bytes(model: Any) -> int:
+    """Bytes of what a model remembers of a token that it read: a key and a value for each layer."""
+    config = model.config.get_text_config()
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    return int(2 * config.num_hidden_layers * heads * width * model.dtype.itemsize)
+
+
 class Generator:
     """A causal language model with its tokenizer.
 
@@ -213,13 +223,20 @@ class Generator:
         if device == "cpu" and not self.torch.cpu.get_capabilities().get("avx512_bf16"):
             model = model.float()  # the same numbers, and sooner
         self.model = model.to(device).eval()
-        large, on_cpu, elsewhere = TOGETHER
-        small = on_cpu if device == "cpu" else elsewhere
-        self.most = small if model.num_parameters() <= SMALL else large
+        self.most, room = self._capacity()
         listed = model.generation_config.eos_token_id
         self._ends = {*(listed if isinstance(listed, list) else [listed])}
         self._ends |= {self.tokenizer.eos_token_id, self.tokenizer.pad_token_id}
-        self._readings = Readings(ROOM)
+        self._readings = Readings(room)
+
+    def _capacity(self) -> tuple[int, int]:
+        """Calls that are answered together at most, and bytes for what was read of chats."""
+        large, small, most = TOGETHER
+        if self.model.device.type == "cpu":
+            return small if self.model.num_parameters() <= SMALL else large, ROOM
+        free, _ = self.torch.cuda.mem_get_info()
+        chats = free // 4 // (LONG * token_bytes(self.model))
+        return max(large, min(chats, most)), free // 4
 
     def answer(self, calls: list[ModelCall], until: float) -> list[Reply]:
         """Answer calls with equal settings together, by a point of the clock."""

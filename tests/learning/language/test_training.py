@@ -158,19 +158,19 @@ def test_with_too_little_memory_fewer_chats_are_learned_at_once(
     said: Chats, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny, room = make_tiny_model(tmp_path / "tiny"), 2
-    asked: list[int] = []
+    asked: list[tuple[int, bool]] = []
     learn = local._trained
 
     def cramped(*told: Any) -> Any:
-        asked.append(told[5])
-        if told[5] > room:
+        asked.append(tuple(told[5]))
+        if told[5].chats > room:
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
         return learn(*told)
 
     monkeypatch.setattr(local, "_trained", cramped)
     settings = LocalTraining(epochs=1, batch=8)
     fine_tune(tiny, lessons(said[:4]), tmp_path / "out", settings)
-    assert asked == [8, 4, 2]
+    assert asked == [(8, False), (8, True), (4, True), (2, True)]
     room = 0
     with pytest.raises(TrainingFailed, match="too little memory to learn from a single chat"):
         fine_tune(tiny, lessons(said[:4]), tmp_path / "none", settings)

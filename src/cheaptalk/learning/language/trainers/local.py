@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
@@ -94,6 +94,27 @@ class LocalTraining(Value):
         if self.serve is not None and not self.lora:
             raise ValueError("serve: a server loads low-rank changes alone; set lora, such as 16")
         return self
+
+
+class Memory(NamedTuple):
+    """What a step may keep in memory.
+
+    Attributes:
+        chats: at once, a step's batch or fewer.
+        sparing: whether layers forget what they reckoned, and reckon it anew on the way back.
+    """
+
+    chats: int
+    sparing: bool = False
+
+    @property
+    def least(self) -> bool:
+        """Whether no step takes less."""
+        return self.sparing and self.chats == 1
+
+    def less(self) -> "Memory":
+        """What takes less."""
+        return Memory((self.chats + 1) // 2 if self.sparing else self.chats, sparing=True)
 
 
 def fine_tune(
@@ -181,20 +202,20 @@ def learn(
         raise TrainingFailed("there is no chat to learn from")
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token
-    at_once = settings.batch
+    memory = Memory(settings.batch)
     while True:
         try:
-            trained = _trained(load, tokenizer, examples, settings, how, at_once, progress)
+            trained = _trained(load, tokenizer, examples, settings, how, memory, progress)
             break
         except (RuntimeError, MemoryError) as error:
             if "memory" not in str(error) and not isinstance(error, MemoryError):
                 raise
-            if at_once == 1:
+            if memory.least:
                 raise TrainingFailed(
                     "there is too little memory to learn from a single chat; take lora, or a "
                     "smaller model"
                 ) from error
-            at_once = (at_once + 1) // 2
+            memory = memory.less()
     if not all(bool(one.isfinite().all()) for one in trained.parameters()):
         raise TrainingFailed("weights stopped being numbers; take a lower rate")
     if settings.lora and settings.serve is None:
@@ -210,14 +231,10 @@ def _trained(
     examples: Sequence[Example],
     settings: LocalTraining,
     how: Learned,
-    at_once: int,
+    memory: Memory,
     progress: Progress | None,
 ) -> Any:
-    """A model when it has learned.
-
-    Args:
-        at_once: chats in memory at once, a step's batch or fewer.
-    """
+    """A model when it has learned."""
     watching = [_watching(progress)] if progress else []
     plain = how.loss == "cloning" and not how.kl and all(one.weight == 1 for one in examples)
     with TemporaryDirectory() as aside, warnings.catch_warnings():
@@ -225,7 +242,7 @@ def _trained(
         model = load()
         if not settings.lora:
             model.float()  # small changes are lost on weights of few bits
-        arguments = _arguments(aside, settings, len(examples), at_once)
+        arguments = _arguments(aside, settings, len(examples), memory)
         if plain:
             trainer = _cloning(model, tokenizer, examples, settings, arguments, watching)
         else:
@@ -257,18 +274,18 @@ def _cloning(
     )  # fmt: skip
 
 
-def _arguments(aside: str, settings: LocalTraining, examples: int, at_once: int) -> Any:
+def _arguments(aside: str, settings: LocalTraining, examples: int, memory: Memory) -> Any:
     trl, torch = import_module("trl"), import_module("torch")
     steps = math.ceil(settings.epochs * math.ceil(examples / settings.batch))
     on_gpu = torch.cuda.is_available()
     few_bits = on_gpu or torch.cpu.get_capabilities().get("avx512_bf16", False)
     return trl.SFTConfig(
         output_dir=aside, num_train_epochs=settings.epochs, max_length=None,
-        per_device_train_batch_size=at_once,
-        gradient_accumulation_steps=math.ceil(settings.batch / at_once),
+        per_device_train_batch_size=memory.chats,
+        gradient_accumulation_steps=math.ceil(settings.batch / memory.chats),
         learning_rate=settings.rate, warmup_steps=math.floor(settings.warmup * steps),
         weight_decay=settings.decay, adam_beta2=0.95, train_sampling_strategy="group_by_length",
-        gradient_checkpointing=None, activation_checkpointing=on_gpu, bf16=few_bits,
+        gradient_checkpointing=None, activation_checkpointing=memory.sparing, bf16=few_bits,
         use_cpu=not on_gpu,
         logging_steps=max(1, steps // 50), save_strategy="no", report_to="none",
         disable_tqdm=True, seed=settings.seed, dataloader_pin_memory=on_gpu,

@@ -131,6 +131,9 @@ def learner(
         model=model, args=arguments, train_dataset=list(examples), data_collator=collate,
         callbacks=list(callbacks),
     )  # fmt: skip
+    for other in (how.reference, how.begun):
+        if other is not None:
+            other.to(made.args.device)
     made.model_accepts_loss_kwargs = False  # the loss is a mean, of each part of a step
     made.args.train_sampling_strategy = "random"  # others ask for columns
     return made
