@@ -60,7 +60,7 @@ lock: $(VENV)/.installed-dev ## Pin the dependencies anew (UPGRADE=--upgrade for
 	$(BUILD_NEEDS) | $(COMPILE) --extra analysis --output-file requirements/report.txt
 	$(BUILD_NEEDS) | $(COMPILE) --extra dev --output-file requirements/dev.txt \
 		--constraint requirements/report.txt
-	$(BUILD_NEEDS) | $(COMPILE) --extra tune --output-file requirements/lm.txt \
+	$(BUILD_NEEDS) | $(COMPILE) --extra tune --extra openenv --output-file requirements/lm.txt \
 		--constraint requirements/dev.txt --override requirements/lm-override.txt
 
 BUILD_NEEDS = $(BIN)/python -c 'import tomllib; \

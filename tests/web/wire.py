@@ -158,6 +158,8 @@ class Table:
             else:
                 await rooms.client.get(f"/join/{self.room.code}")
                 self.walkers[place] = await rooms.join(self.room.code)
+            if len(self.walkers) == len(offer.people):
+                await self.settled()  # or who is asked is on the page of whoever is slow
             await self.walkers[place].page()
             await rooms.client.get("/p/forged")
             await self.walkers[place].post({}, "dance")

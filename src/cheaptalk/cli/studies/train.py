@@ -52,7 +52,8 @@ def train(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Of self-play: an experiment, tiny, options, inverted or seconds, or its file.",
+            help="Of self-play: an experiment, tiny, gpu, options, inverted or seconds, "
+            "or its file.",
             metavar="NAME|FILE",
         ),
     ] = None,

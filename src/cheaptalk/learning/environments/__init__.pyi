@@ -1,3 +1,4 @@
 from .chat import ChatEnvironment, Observed, environment
+from .openenv import openenv_app
 
-__all__ = ["ChatEnvironment", "Observed", "environment"]
+__all__ = ["ChatEnvironment", "Observed", "environment", "openenv_app"]

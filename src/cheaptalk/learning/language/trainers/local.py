@@ -23,6 +23,7 @@ from cheaptalk.learning.language.trainers.trainer import (
     Step,
     TrainingFailed,
 )
+from cheaptalk.models.local import give_memory_back
 from cheaptalk.rules import Value
 from cheaptalk.whole_files import whole_folder
 
@@ -223,6 +224,8 @@ def learn(
     with whole_folder(out) as folder:
         (trained if stored is None else trained.to(stored)).save_pretrained(folder)
         tokenizer.save_pretrained(folder)
+    del trained
+    give_memory_back()
 
 
 def _trained(
