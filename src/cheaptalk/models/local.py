@@ -252,13 +252,10 @@ class Generator:
         settings = calls[0].settings
         level = settings.reasoning
         thinking = {} if level is None else {"enable_thinking": level != "none"}
-        asked: list[list[int]] = [
-            self.tokenizer.apply_chat_template(
-                [one.model_dump() for one in call.messages], add_generation_prompt=True,
-                tokenize=True, return_dict=True, **thinking,
-            )["input_ids"]
-            for call in calls
-        ]  # fmt: skip
+        asked: list[list[int]] = self.tokenizer.apply_chat_template(
+            [[one.model_dump() for one in call.messages] for call in calls],
+            add_generation_prompt=True, tokenize=True, return_dict=True, **thinking,
+        )["input_ids"]  # fmt: skip
         with self.torch.random.fork_rng(), self.torch.inference_mode():
             if settings.seed is None:
                 self.torch.seed()  # afresh: what is forked is the same for every call
