@@ -253,9 +253,35 @@ def test_strict_competition_is_shown_by_opponent(
         matches = of(records, row, other)
         assert row["own"] == pytest.approx(np.mean([payoff(one, row["player"]) for one in matches]))
         assert row["agreement"] == pytest.approx(100 * np.mean([agreed(one) for one in matches]))
-    score, agreement = found.charts["competition-figure"].panels
+    (score,) = found.charts["competition-score-figure"].panels
+    (agreement,) = found.charts["competition-agreement-figure"].panels
     assert list(named(score)) == ["against rival"]
     assert list(named(agreement)) == ["self-play", "against rival", "rival"]
+
+
+def test_strict_competition_of_several_lineages_has_a_chart_for_each_opponent(
+    tmp_path: Path,
+) -> None:
+    study = ct.studies.parse_study(
+        {
+            "name": "two", "deals": 2, "games": [{"game": GAME, "fixed": {"objective": "comp"}}],
+            "players": {
+                "a-iteration-0": "honest", "a-iteration-1": "fair", "b-iteration-0": "conceding",
+                "rival": "greedy",
+            },
+            "pairing": [
+                pair for one in ("a-iteration-0", "a-iteration-1", "b-iteration-0")
+                for pair in ([one, one], [one, "rival"])
+            ],
+        },
+        "two",
+    )  # fmt: skip
+    ct.run(study, tmp_path / "two.sqlite")
+    with ct.Store.open(tmp_path / "two.sqlite") as store:
+        charts = findings(store, "two", "self-play").charts
+    score, agreement = (charts[f"competition-{of}-figure"].panels for of in ("score", "agreement"))
+    assert [(one.title, list(named(one))) for one in score] == [("Against rival", ["a", "b"])]
+    assert [one.title for one in agreement] == ["Self-play", "Against rival"]
 
 
 def test_iterations_meet_one_another_apart_from_other_players(

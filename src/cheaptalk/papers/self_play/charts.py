@@ -35,7 +35,9 @@ class ShownNumber(NamedTuple):
         return Axis(self.title, zero=self.zero)
 
 
-def panels(frame: pl.DataFrame, number: ShownNumber, *, staged: bool) -> list[Chart]:
+def panels(
+    frame: pl.DataFrame, number: ShownNumber, *, staged: bool, by: str = "objective"
+) -> list[Chart]:
     """A panel for each objective that has the number.
 
     Args:
@@ -44,12 +46,13 @@ def panels(frame: pl.DataFrame, number: ShownNumber, *, staged: bool) -> list[Ch
         number: what to show.
         staged: whether iterations make the axis, with other players as dashed lines across it;
             else every player has its place on the axis.
+        by: another column that has a panel for each of its values.
     """
     found = frame.drop_nulls(number.key)
     make = _over_iterations if staged else _by_player
     return [
-        make(capital(objective), part, number)
-        for (objective,), part in found.group_by("objective", maintain_order=True)
+        make(capital(value), part, number)
+        for (value,), part in found.group_by(by, maintain_order=True)
     ]
 
 

@@ -359,6 +359,26 @@ def _correlations(part: pl.DataFrame, evidence: Evidence, notes: list[str]) -> d
     return found
 
 
+SCORED = ShownNumber("own", "mean score, points", 2)
+AGREED = ShownNumber("agreement", "% of matches")
+PROPOSED = ShownNumber(INVERTED, "% of proposals")
+
+
+def _contests(
+    name: str, title: str, frame: pl.DataFrame, number: ShownNumber, sides: Sides
+) -> Iterator[Charts]:
+    """One chart; one for each opponent, with a line for each lineage, where there are several."""
+    several = sides.staged and frame.drop_nulls("iteration")["lineage"].n_unique() > 1
+    told = frame
+    if several:
+        told = frame.with_columns(
+            series="lineage", against=pl.col("against").replace(ITSELF, WITH[ITSELF])
+        )
+    drawn = panels(told, number, staged=sides.staged, by="against" if several else "objective")
+    if drawn:
+        yield Charts(name, title, drawn if several else [replace(one, title="") for one in drawn])
+
+
 def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """How players fare where one wins what the other loses.
 
@@ -379,19 +399,10 @@ def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     bounds = GOT | {"agreement": PERCENT, INVERTED: PERCENT}
     made = cells(sides, frame, ["own", "agreement", INVERTED], bounds, by="against")
     met = made.filter(pl.col("against") != ITSELF)
-    score, agreed = (
-        ShownNumber("own", "mean score, points", 2),
-        ShownNumber("agreement", "% of matches"),
-    )
-    shown = [
-        *(replace(one, title="Score") for one in panels(met, score, staged=sides.staged)),
-        *(replace(one, title="Agreement") for one in panels(made, agreed, staged=sides.staged)),
-    ]
-    yield Charts("competition-figure", "Score against others, and agreements", shown)
-    inverted = ShownNumber(INVERTED, "% of proposals")
+    yield from _contests("competition-score-figure", "Score against others", met, SCORED, sides)
+    yield from _contests("competition-agreement-figure", "Agreements", made, AGREED, sides)
     if made[INVERTED].sum():
-        shown = [replace(one, title="") for one in panels(made, inverted, staged=sides.staged)]
-        yield Charts("inverted-figure", "Inverted proposals", shown)
+        yield from _contests("inverted-figure", "Inverted proposals", made, PROPOSED, sides)
     columns = (
         HEAD[0], Header("series", "Play"), Header("own", "Score", "points", 2),
         Header("agreement", "Agreement", "% of matches", 1),
