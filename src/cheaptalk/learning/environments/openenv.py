@@ -27,8 +27,11 @@ def openenv_app(
     of the answer before. Equal seeds deal alike.
 
     Args:
-        parameters, seat, other, player: as :func:`environment` takes them.
+        parameters: those of the game that are not its defaults.
+        seat: which seat is played; the first one's if not said.
+        other: a strategy that plays all other seats, or it with its settings.
         sessions: matches at once at most.
+        player: how the seat is asked, such as ``style="tagged"``.
 
     Returns:
         An application of FastAPI.
