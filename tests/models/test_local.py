@@ -1,9 +1,11 @@
 """A Hugging Face model in this process: real weights, real tokens, though it knows nothing."""
 
 import asyncio
+import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
+from importlib import import_module
 from math import inf
 from pathlib import Path
 from typing import Any, cast
@@ -12,7 +14,14 @@ import pytest
 
 from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply, local
 from cheaptalk.models.clients import open_models
-from cheaptalk.models.local import Generator, PendingCall, answers, together
+from cheaptalk.models.local import (
+    Generator,
+    PendingCall,
+    answers,
+    give_back,
+    together,
+    token_bytes,
+)
 from cheaptalk.models.settings import wire
 from tests.tiny_model import make_tiny_model
 
@@ -144,6 +153,35 @@ def test_a_chat_that_goes_on_is_answered_as_if_it_were_read_anew(
     assert [one.usage for one in again] == [one.usage for one in anew]
     other = on(begun[0], "What it never said.", "No.")
     assert asked.answer([other], inf)[0].text == Generator(str(tiny)).answer([other], inf)[0].text
+
+
+@pytest.mark.lm
+def test_a_token_takes_as_much_memory_as_a_model_s_cache_has_for_it(tiny: Path) -> None:
+    asked = Generator(str(tiny))
+    ids = asked.torch.zeros((1, 7), dtype=asked.torch.long)
+    layers = asked.model(ids, use_cache=True).past_key_values.layers
+    assert token_bytes(asked.model) * 7 == sum(
+        one.keys.nbytes + one.values.nbytes for one in layers
+    )
+
+
+@pytest.mark.lm
+@pytest.mark.skipif(sys.platform != "linux", reason="only there does the library give threads back")
+def test_threads_that_computed_are_given_back() -> None:
+    torch = import_module("torch")
+    if torch.get_num_threads() == 1:
+        pytest.skip("PyTorch computes with one thread here")
+
+    def threads() -> int:
+        return len(list(Path("/proc/self/task").iterdir()))
+
+    give_back()
+    idle = threads()
+    large = torch.ones(1_000, 1_000)
+    assert float((large @ large)[0, 0]) == 1_000
+    assert threads() > idle
+    give_back()
+    assert threads() == idle
 
 
 @pytest.mark.lm

@@ -259,9 +259,9 @@ def test_strict_competition_is_shown_by_opponent(
     assert list(named(agreement)) == ["self-play", "against rival", "rival"]
 
 
-def test_strict_competition_of_several_lineages_has_a_chart_for_each_opponent(
-    tmp_path: Path,
-) -> None:
+@pytest.fixture(scope="module")
+def lineages(tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """What is found of two lineages under strict competition, whose first iterations met."""
     study = ct.studies.parse_study(
         {
             "name": "two", "deals": 2, "games": [{"game": GAME, "fixed": {"objective": "comp"}}],
@@ -270,18 +270,41 @@ def test_strict_competition_of_several_lineages_has_a_chart_for_each_opponent(
                 "rival": "greedy",
             },
             "pairing": [
-                pair for one in ("a-iteration-0", "a-iteration-1", "b-iteration-0")
-                for pair in ([one, one], [one, "rival"])
+                ["a-iteration-0", "b-iteration-0"],
+                *(
+                    pair for one in ("a-iteration-0", "a-iteration-1", "b-iteration-0")
+                    for pair in ([one, one], [one, "rival"])
+                ),
             ],
         },
         "two",
     )  # fmt: skip
-    ct.run(study, tmp_path / "two.sqlite")
-    with ct.Store.open(tmp_path / "two.sqlite") as store:
-        charts = findings(store, "two", "self-play").charts
-    score, agreement = (charts[f"competition-{of}-figure"].panels for of in ("score", "agreement"))
+    where = tmp_path_factory.mktemp("lineages") / "two.sqlite"
+    ct.run(study, where)
+    with ct.Store.open(where) as store:
+        return findings(store, "two", "self-play")
+
+
+def test_strict_competition_of_several_lineages_has_a_chart_for_each_opponent(
+    lineages: Findings,
+) -> None:
+    score, agreement = (
+        lineages.charts[f"competition-{of}-figure"].panels for of in ("score", "agreement")
+    )
     assert [(one.title, list(named(one))) for one in score] == [("Against rival", ["a", "b"])]
     assert [one.title for one in agreement] == ["Self-play", "Against rival"]
+
+
+def test_iterations_of_two_lineages_are_no_other_players_to_one_another(
+    lineages: Findings,
+) -> None:
+    met = {
+        (row["player"], row["opponent"]) for row in lines(lineages, "cross-play")
+        if row["player"] != row["opponent"]
+    }  # fmt: skip
+    assert met == {("a-iteration-0", "b-iteration-0"), ("b-iteration-0", "a-iteration-0")}
+    others = [row for row in lines(lineages, "scores") if row["series"].endswith("other players")]
+    assert {row["own.n"] for row in others} == {2}
 
 
 def test_iterations_meet_one_another_apart_from_other_players(

@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.papers.self_play.experiment import EXPERIMENTS, read_experiment, run_experiment
+from cheaptalk.papers.self_play.experiment import (
+    EXPERIMENTS,
+    _seatings,
+    read_experiment,
+    run_experiment,
+)
 from cheaptalk.records import Store
 from tests.conftest import Command
 
@@ -51,6 +56,19 @@ def test_an_experiment_goes_from_nothing_to_its_report(tmp_path: Path, cheaptalk
 def test_experiments_that_come_with_the_package_are_whole(name: str) -> None:
     experiment = read_experiment(name)
     assert not set(experiment.examination.partners) & set(experiment.lineages)
+
+
+def test_the_last_iterations_of_lineages_that_differ_by_their_seed_meet() -> None:
+    experiment = read_experiment("tiny")
+    stages = {name: ["base", *map(str, range(1, 11))] for name in experiment.lineages}
+    own = "semi-3-iteration-10"
+    seated = list(_seatings(experiment, "semi-3", 10, stages))
+    met = {other for one, other in seated if one == own and "semi-3" not in other}
+    assert met == {"semi-1-iteration-10", "semi-2-iteration-10", "fair", "conceding"}
+    assert all([other, own] in seated for other in met)
+    assert not any("semi" in other for _, other in _seatings(experiment, "comp", 10, stages))
+    early = _seatings(experiment, "semi-3", 5, stages)
+    assert not any("semi-1" in other for _, other in early)
 
 
 def test_what_cannot_be_run_is_said_in_a_sentence(tmp_path: Path) -> None:

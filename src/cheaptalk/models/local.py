@@ -24,10 +24,12 @@ from cheaptalk.models.settings import wire
 TOGETHER = (16, 64, 512)
 """Calls that are answered together at most: by a large model on a CPU, by a small one there, and on
 a GPU that has the memory for so many."""
-LONG = 2_048
+LONG_CHAT = 2_048
 """Tokens of a long chat, of which a GPU is to hold as many as are answered together."""
 ROOM = 2**29
 """Bytes of what was read of chats that may go on, on a CPU; a GPU has a quarter of what is free."""
+PAUSE_HARD = 2
+"""Of OpenMP 5.0: what it holds is given back, and asked for again where it is needed."""
 SMALL = 60_000_000
 """Weights of the largest small model."""
 
@@ -53,7 +55,7 @@ class LocalModels:
             await asyncio.to_thread(worker.stop)
         if self._workers:
             self._workers.clear()
-            give_memory_back()
+            give_back()
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         """Make one call; the first one loads the model, which counts as no part of its time.
@@ -87,10 +89,15 @@ class LocalModels:
         return reply.model_copy(update={"seconds": seconds, "sent": sent, "route": route})
 
 
-def give_memory_back() -> None:
-    """Let the system have what is free: glibc keeps it in a heap for each thread there was."""
-    with contextlib.suppress(OSError, AttributeError):  # another system's C library
-        ctypes.CDLL(None).malloc_trim(0)
+def give_back() -> None:
+    """Let the system have what PyTorch leaves idle.
+
+    The threads with which it computed for this thread make those of another one wait: a model
+    answered half as fast after a training. Free memory stays in a heap for each thread there was.
+    """
+    for name, argument in (("omp_pause_resource_all", PAUSE_HARD), ("malloc_trim", 0)):
+        with contextlib.suppress(OSError, TypeError, AttributeError):  # no GNU C library
+            getattr(ctypes.CDLL(None), name)(argument)
 
 
 class Worker:
@@ -244,7 +251,7 @@ class Generator:
         if self.model.device.type == "cpu":
             return small if self.model.num_parameters() <= SMALL else large, ROOM
         free, _ = self.torch.cuda.mem_get_info()
-        chats = free // 4 // (LONG * token_bytes(self.model))
+        chats = free // 4 // (LONG_CHAT * token_bytes(self.model))
         return max(large, min(chats, most)), free // 4
 
     def answer(self, calls: list[ModelCall], until: float) -> list[Reply]:

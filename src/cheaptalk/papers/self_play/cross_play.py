@@ -1,4 +1,4 @@
-"""Iterations of a lineage against one another: who gets what from whom."""
+"""Iterations against one another, of a lineage and of several: who gets what from whom."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,30 +16,32 @@ from cheaptalk.rules import counted
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns
 from cheaptalk.text import capital, fixed
 
-MET = ("objective", "weight", "lineage", "iteration", "player", "met", "opponent")
+MET = ("objective", "weight", "lineage", "iteration", "player", "family", "met", "opponent")
 
 
 def cross_play(evidence: Evidence) -> Iterator[ReportTable | Charts]:
-    """What each iteration gets from each other one of its lineage, and how often they agree.
+    """What each iteration gets from other ones, and how often they agree.
 
     A lineage that learned a language of its own agrees with itself, and less with the iterations
-    before it. A row's player is the one whose score it is; scores count 0 without an agreement.
-    Intervals are 95 % intervals clustered by deal.
+    before it, or with a lineage of another seed. A row's player is the one whose score it is;
+    scores count 0 without an agreement. Intervals are 95 % intervals clustered by deal.
     """
     sides = evidence.once(Sides)
     if sides.kin.is_empty():
-        raise Lacking(
-            "no two iterations of one player met; list seatings such as [iteration-0, iteration-5]"
-        )
+        raise Lacking("no two iterations met; list seatings such as [iteration-0, iteration-5]")
     limits: dict[str, Bounds | BoundsColumns] = {"own": OWN, "agreement": PERCENT}
     frame = means(sides.kin, ["own", "agreement"], MET, bounds=limits)
     frame = ordered(sides, frame.with_columns(partner=pl.lit("")))
-    frame = frame.sort("weight", "lineage", "iteration", "met", maintain_order=True)
+    frame = frame.sort("weight", "lineage", "iteration", "family", "met", maintain_order=True)
     shown = []
-    for (objective, lineage), part in frame.group_by("objective", "lineage", maintain_order=True):
+    within = frame.filter(pl.col("family") == pl.col("lineage")).filter(
+        (pl.col("met") != pl.col("iteration")).any().over("objective", "lineage")
+    )
+    for (objective, lineage), part in within.group_by("objective", "lineage", maintain_order=True):
         title = ", ".join(filter(None, (capital(str(objective)), str(lineage))))
         shown.append(_map(title, part))
-    yield Charts("cross-play-figure", "Agreements of iterations, % of matches", shown)
+    if shown:
+        yield Charts("cross-play-figure", "Agreements of iterations, % of matches", shown)
     columns = (
         Header("player", "Player"), Header("opponent", "Meets"), Header("objective", "Objective"),
         Header("own", "Score", "points", 2, "The player's own mean payoff."),

@@ -196,6 +196,7 @@ def make_base(corpus: Corpus, out: Path, told: Told) -> Path:
     folder = out / BASE
     if folder.exists():
         return folder
+    out.mkdir(parents=True, exist_ok=True)
     study = Study.model_validate({
         "name": CORPUS, "deals": corpus.deals, "seed": corpus.seed, "pairing": "self",
         "games": [{"game": GAME, "grid": {"objective": corpus.objectives}}],
@@ -223,7 +224,7 @@ def _examine(
         for model in models:
             experiment.settings(name).training.ready(model)
         for number in _looked_at(experiment, models):
-            seatings += [(name, row) for row in _seatings(experiment, name, number, len(models))]
+            seatings += [(name, row) for row in _seatings(experiment, name, number, stages)]
             study = _study(experiment, stages, seatings)
             stage = f"{EXAMINATION} of {name}, iteration {number}"
             done = run(study, store, concurrency=1_000, progress=partial(told, stage))
@@ -237,15 +238,35 @@ def _looked_at(experiment: Experiment, models: Sequence[str]) -> list[int]:
     return [one for one in range(len(models)) if wanted is None or one in wanted]
 
 
-def _seatings(experiment: Experiment, name: str, number: int, of: int) -> Iterator[list[str]]:
-    """Whom an iteration meets: itself, all partners in both seats, and iterations before it."""
-    own = label(name, number)
+def _seatings(
+    experiment: Experiment, name: str, number: int, stages: Mapping[str, Sequence[str]]
+) -> Iterator[list[str]]:
+    """Whom an iteration meets: itself, all partners in both seats, iterations before it, and the
+    last one those of other seeds.
+    """
+    own, last = label(name, number), len(stages[name]) - 1
     yield [own, own]
-    crossed = [one for one in experiment.examination.crossed if one < of]
-    before = [one for one in crossed if one < number and number in crossed]
-    for other in (*experiment.examination.partners, *(label(name, one) for one in before)):
+    crossed = [one for one in experiment.examination.crossed if one <= last]
+    before = [label(name, one) for one in crossed if one < number and number in crossed]
+    seeds = _other_seeds(experiment, name, stages) if number == last else ()
+    for other in (*experiment.examination.partners, *before, *seeds):
         yield [own, other]
         yield [other, own]
+
+
+def _other_seeds(
+    experiment: Experiment, name: str, stages: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    """The last iterations of lineages before this one that differ from it by their seed alone."""
+
+    def unseeded(lineage: str) -> SelfPlay:
+        return experiment.settings(lineage).model_copy(update={"seed": 0})
+
+    for other, models in stages.items():
+        if other == name:
+            return
+        if unseeded(other) == unseeded(name):
+            yield label(other, len(models) - 1)
 
 
 def label(lineage: str, number: int) -> str:

@@ -364,7 +364,7 @@ AGREED = ShownNumber("agreement", "% of matches")
 PROPOSED = ShownNumber(INVERTED, "% of proposals")
 
 
-def _contests(
+def _competition_charts(
     name: str, title: str, frame: pl.DataFrame, number: ShownNumber, sides: Sides
 ) -> Iterator[Charts]:
     """One chart; one for each opponent, with a line for each lineage, where there are several."""
@@ -399,10 +399,16 @@ def competition(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     bounds = GOT | {"agreement": PERCENT, INVERTED: PERCENT}
     made = cells(sides, frame, ["own", "agreement", INVERTED], bounds, by="against")
     met = made.filter(pl.col("against") != ITSELF)
-    yield from _contests("competition-score-figure", "Score against others", met, SCORED, sides)
-    yield from _contests("competition-agreement-figure", "Agreements", made, AGREED, sides)
+    yield from _competition_charts(
+        "competition-score-figure", "Score against others", met, SCORED, sides
+    )
+    yield from _competition_charts(
+        "competition-agreement-figure", "Agreements", made, AGREED, sides
+    )
     if made[INVERTED].sum():
-        yield from _contests("inverted-figure", "Inverted proposals", made, PROPOSED, sides)
+        yield from _competition_charts(
+            "inverted-figure", "Inverted proposals", made, PROPOSED, sides
+        )
     columns = (
         HEAD[0], Header("series", "Play"), Header("own", "Score", "points", 2),
         Header("agreement", "Agreement", "% of matches", 1),

@@ -82,8 +82,8 @@ class Sides:
     Attributes:
         frame: a row for each match and player: one for a player and its copy, two for two players.
             There are none of people among other players, nor of what a player that is no iteration
-            did among others where there are iterations, nor of iterations with others of their
-            lineage. Columns: ``match``, the deal
+            did among others where there are iterations, nor of iterations with other
+            iterations. Columns: ``match``, the deal
             (``configuration``, ``deal``), ``objective`` and ``weight`` (its lambda), ``player``,
             ``lineage``, ``iteration``, ``partner`` (``itself``, ``people`` or ``others``),
             ``opponent`` (a label), ``own`` and ``theirs`` (mean payoffs), ``erred`` (100 if an own
@@ -102,10 +102,10 @@ class Sides:
         self.staged = frame["iteration"].is_not_null().any()
         """Whether any player is an iteration; else players stand beside one another."""
         studied = pl.col("iteration").is_not_null() | (pl.col("partner") == ITSELF)
-        kin, crossed = pl.col("met").is_not_null(), pl.col("met") != pl.col("iteration")
+        kin, crossed = pl.col("met").is_not_null(), pl.col("opponent") != pl.col("player")
         self.kin = frame.filter(kin & (kin & crossed).any().over("lineage", "weight"))
-        """Rows of iterations with those of their lineage, where any met another; ``met`` is the
-        iteration that one meets."""
+        """Rows of iterations with iterations, where any of a lineage met another one; ``family`` is
+        the lineage of the one that is met, and ``met`` which it is."""
         self.frame = frame.filter(studied & (~kin | (pl.col("partner") == ITSELF)))
         self.frame = self.frame if self.staged else frame
 
@@ -152,12 +152,11 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
         pl.col("player").alias("opponent"), pl.col("lineage").alias("family"),
         pl.col("iteration").alias("met"),
     )  # fmt: skip
-    kin = (pl.col("family") == pl.col("lineage")) & pl.col("iteration").is_not_null()
+    kin = pl.col("iteration").is_not_null()
     return (
         frame.join(staged, on="player")
         .join(met, on="opponent", how="left", maintain_order="left")
         .with_columns(met=pl.when(kin).then("met"))
-        .drop("family")
         .with_columns(
             objective=pl.col("weight").replace_strict(
                 weights, list(map(objective_name, weights)), return_dtype=pl.String

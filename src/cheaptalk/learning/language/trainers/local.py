@@ -6,12 +6,9 @@ With several GPUs start the command by accelerate (``accelerate launch -m cheapt
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
@@ -26,7 +23,7 @@ from cheaptalk.learning.language.trainers.trainer import (
     Step,
     TrainingFailed,
 )
-from cheaptalk.models.local import give_memory_back
+from cheaptalk.models.local import give_back
 from cheaptalk.rules import Value
 from cheaptalk.whole_files import whole_folder
 
@@ -105,20 +102,22 @@ class Memory(NamedTuple):
 
     Attributes:
         chats: at once, a step's batch or fewer.
-        sparing: whether layers forget what they reckoned, and reckon it anew on the way back.
+        checkpointing: whether layers forget their activations, and compute them anew on the way
+            back.
     """
 
     chats: int
-    sparing: bool = False
+    checkpointing: bool = False
 
     @property
     def least(self) -> bool:
         """Whether no step takes less."""
-        return self.sparing and self.chats == 1
+        return self.checkpointing and self.chats == 1
 
     def less(self) -> "Memory":
         """What takes less."""
-        return Memory((self.chats + 1) // 2 if self.sparing else self.chats, sparing=True)
+        chats = (self.chats + 1) // 2 if self.checkpointing else self.chats
+        return Memory(chats, checkpointing=True)
 
 
 def fine_tune(
@@ -202,19 +201,6 @@ def learn(
     Args:
         stored: the type of its weights in the folder, one of torch; None to leave it.
     """
-    _apart(partial(_learn, load, tokenizer, examples, out, settings, how, stored, progress))
-
-
-def _learn(
-    load: Callable[[], Any],
-    tokenizer: Any,
-    examples: Sequence[Example],
-    out: Path,
-    settings: LocalTraining,
-    how: Learned,
-    stored: Any,
-    progress: Progress | None,
-) -> None:
     if not examples:
         raise TrainingFailed("there is no chat to learn from")
     if tokenizer.pad_token is None:
@@ -241,27 +227,7 @@ def _learn(
         (trained if stored is None else trained.to(stored)).save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     del trained
-    give_memory_back()
-
-
-def _apart(work: Callable[[], Any]) -> Any:
-    """Do work on a CPU in a thread that ends with it.
-
-    The threads with which PyTorch reckons belong to the thread that asked for them, and last as
-    long. Where two have some, all wait for one another: a model answered half as fast afterwards.
-    """
-    if import_module("torch").cuda.is_available():
-        return work()
-    done: Future[Any] = Future()
-
-    def do() -> None:
-        try:
-            done.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - it is raised where it was asked for
-            done.set_exception(error)
-
-    Thread(target=do, daemon=True).start()
-    return done.result()
+    give_back()
 
 
 def _trained(
@@ -324,7 +290,7 @@ def _arguments(aside: str, settings: LocalTraining, examples: int, memory: Memor
         gradient_accumulation_steps=math.ceil(settings.batch / memory.chats),
         learning_rate=settings.rate, warmup_steps=math.floor(settings.warmup * steps),
         weight_decay=settings.decay, adam_beta2=0.95, train_sampling_strategy="group_by_length",
-        gradient_checkpointing=None, activation_checkpointing=memory.sparing, bf16=few_bits,
+        gradient_checkpointing=None, activation_checkpointing=memory.checkpointing, bf16=few_bits,
         use_cpu=not on_gpu,
         logging_steps=max(1, steps // 50), save_strategy="no", report_to="none",
         disable_tqdm=True, seed=settings.seed, dataloader_pin_memory=on_gpu,
