@@ -162,6 +162,9 @@ def run_experiment(
             f"{experiment.name} has no lineage {unknown[0]}; it has "
             f"{', '.join(experiment.lineages)}"
         )
+    if base is not None:
+        for name in chosen:
+            experiment.settings(name).training.ready(base)
     free = ("description", "self_play", "lineages", "examination")
     settle(out / "experiment.json", experiment, free)
     begun = base or str(_made(experiment, out, told))
