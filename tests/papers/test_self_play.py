@@ -259,54 +259,6 @@ def test_strict_competition_is_shown_by_opponent(
     assert list(named(agreement)) == ["self-play", "against rival", "rival"]
 
 
-@pytest.fixture(scope="module")
-def lineages(tmp_path_factory: pytest.TempPathFactory) -> Findings:
-    """What is found of two lineages under strict competition, whose first iterations met."""
-    study = ct.studies.parse_study(
-        {
-            "name": "two", "deals": 2, "games": [{"game": GAME, "fixed": {"objective": "comp"}}],
-            "players": {
-                "a-iteration-0": "honest", "a-iteration-1": "fair", "b-iteration-0": "conceding",
-                "rival": "greedy",
-            },
-            "pairing": [
-                ["a-iteration-0", "b-iteration-0"],
-                *(
-                    pair for one in ("a-iteration-0", "a-iteration-1", "b-iteration-0")
-                    for pair in ([one, one], [one, "rival"])
-                ),
-            ],
-        },
-        "two",
-    )  # fmt: skip
-    where = tmp_path_factory.mktemp("lineages") / "two.sqlite"
-    ct.run(study, where)
-    with ct.Store.open(where) as store:
-        return findings(store, "two", "self-play")
-
-
-def test_strict_competition_of_several_lineages_has_a_chart_for_each_opponent(
-    lineages: Findings,
-) -> None:
-    score, agreement = (
-        lineages.charts[f"competition-{of}-figure"].panels for of in ("score", "agreement")
-    )
-    assert [(one.title, list(named(one))) for one in score] == [("Against rival", ["a", "b"])]
-    assert [one.title for one in agreement] == ["Self-play", "Against rival"]
-
-
-def test_iterations_of_two_lineages_are_no_other_players_to_one_another(
-    lineages: Findings,
-) -> None:
-    met = {
-        (row["player"], row["opponent"]) for row in lines(lineages, "cross-play")
-        if row["player"] != row["opponent"]
-    }  # fmt: skip
-    assert met == {("a-iteration-0", "b-iteration-0"), ("b-iteration-0", "a-iteration-0")}
-    others = [row for row in lines(lineages, "scores") if row["series"].endswith("other players")]
-    assert {row["own.n"] for row in others} == {2}
-
-
 def test_iterations_meet_one_another_apart_from_other_players(
     found: Findings, records: list[MatchRecord]
 ) -> None:
@@ -562,30 +514,6 @@ def test_another_game_alone_says_so(tmp_path: Path) -> None:
     assert set(found.lacking.values()) == {
         "no match of deal_or_no_deal has finished; run the preset self-play"
     }
-
-
-def test_lineages_have_lines_of_their_own_and_uneven_numbers_are_told(tmp_path: Path) -> None:
-    players = {
-        f"{name}-iteration-{at}": {"strategy": "noisy", "contradicting": 0.1 * at + 0.01 * place}
-        for place, name in enumerate(("a", "b")) for at in (0, 1)
-    }  # fmt: skip
-    games = [
-        {"game": GAME, "pairing": "self"},
-        {"game": GAME, "pairing": [["a-iteration-0"] * 2], "fixed": {"turns": 40}},
-    ]
-    spec = {"name": "two", "games": games, "players": players, "deals": 3}
-    with played(tmp_path / "two.sqlite", spec) as store:
-        found = findings(store, "two", "self-play", draws=100)
-    drawn = named(found.charts["scores-figure"].panels[0])
-    assert list(drawn) == ["a, self-play", "b, self-play"]
-    assert [row["lineage"] for row in found.tables["before-after"].rows] == ["a", "b"] * 2
-    assert "Lineage" in found.tables["before-after"].headings
-    drawn = named(found.charts["entropy-figure"].panels[0])
-    assert list(drawn) == [
-        f"{one}, {n}" for n in ("words", "pairs", "runs of three") for one in "ab"
-    ]
-    (note,) = found.tables["diversity"].notes
-    assert "semi-competitive objective some players have 3 matches and others up to 6" in note
 
 
 @pytest.mark.browser

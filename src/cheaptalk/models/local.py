@@ -16,6 +16,7 @@ from threading import Lock, Thread
 from typing import Any, NamedTuple
 
 from cheaptalk.models.calls import Failure, ModelCall, ModelSettings, Reply, Usage
+from cheaptalk.models.decoding import hasten
 from cheaptalk.models.http.transport import broken
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.readings import Reading, Readings, joined, separate
@@ -239,17 +240,21 @@ class Generator:
         if device == "cpu" and not self.torch.cpu.get_capabilities().get("avx512_bf16"):
             model = model.float()  # the same numbers, and sooner
         self.model = model.to(device).eval()
+        self._small = device == "cpu" and model.num_parameters() <= SMALL
+        if self._small:
+            hasten(self.model)
         self.most, room = self._capacity()
         listed = model.generation_config.eos_token_id
         self._ends = {*(listed if isinstance(listed, list) else [listed])}
         self._ends |= {self.tokenizer.eos_token_id, self.tokenizer.pad_token_id}
         self._readings = Readings(room)
+        self._keeps = False
 
     def _capacity(self) -> tuple[int, int]:
         """Calls that are answered together at most, and bytes for what was read of chats."""
         large, small, most = TOGETHER
         if self.model.device.type == "cpu":
-            return small if self.model.num_parameters() <= SMALL else large, ROOM
+            return small if self._small else large, ROOM
         free, _ = self.torch.cuda.mem_get_info()
         chats = free // 4 // (LONG_CHAT * token_bytes(self.model))
         return max(large, min(chats, most)), free // 4
@@ -293,7 +298,8 @@ class Generator:
         tokens = wire(settings, calls[0].model)["max_tokens"]
         inputs = self.tokenizer.pad({"input_ids": asked}, return_tensors="pt")
         inputs = inputs.to(self.model.device)
-        known = {"past_key_values": joined(states, [len(one) for one in asked])} if states else {}
+        lengths = [len(one) for one in asked]
+        known = {"past_key_values": joined(states, lengths)} if states and self._keeps else {}
         made = self.model.generate(
             **inputs, **known, max_time=max(0.0, until - time.monotonic()),
             pad_token_id=self.tokenizer.pad_token_id, tokenizer=self.tokenizer,
@@ -319,7 +325,9 @@ class Generator:
             for ids, answer in zip(asked, answers, strict=True)
         ]
         places = [(width - len(ids), len(all_)) for ids, all_ in zip(asked, told, strict=True)]
-        for call, ids, state in zip(calls, told, separate(cache, places) or (), strict=False):
+        kept = separate(cache, places)
+        self._keeps = kept is not None
+        for call, ids, state in zip(calls, told, kept or (), strict=False):
             self._readings.keep(call, Reading(ids, state))
 
     def _length(self, answer: Sequence[int]) -> int:

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from cheaptalk.models.calls import ModelCall
+from cheaptalk.models.decoding import roomy_cache, roomy_layer
 
 
 class Reading(NamedTuple):
@@ -84,20 +85,19 @@ def joined(states: Sequence[tuple[Any, int]], lengths: Sequence[int]) -> Any:
         lengths: tokens of each chat.
 
     Returns:
-        The cache, which has the columns of the padded chats that need not be read; None if there
-        are none.
+        The cache, which has the columns of the padded chats that need not be read.
     """
+    cache = roomy_cache()
     width = max(lengths)
     columns = width - max(own - read for own, (_, read) in zip(lengths, states, strict=True))
     first = next((state for state, read in states if read), None)
     if first is None or columns <= 0:
-        return None
+        return cache
     whole = first.new_zeros((len(states), *first.shape[:-2], columns, first.shape[-1]))
     for row, own, (state, _) in zip(whole, lengths, states, strict=True):
         begin = width - own
         if begin < columns:
             row[..., begin:, :] = state[..., : columns - begin, :]
-    cache = import_module("transformers").DynamicCache()
     for layer in range(first.shape[0]):
         cache.update(whole[:, layer, 0], whole[:, layer, 1], layer)
     return cache
@@ -110,8 +110,10 @@ def separate(cache: Any, places: Sequence[tuple[int, int]]) -> list[Any] | None:
         places: of each chat, where it begins and how many of its tokens are to be kept.
     """
     layers = getattr(cache, "layers", [])
-    plain = import_module("transformers.cache_utils").DynamicLayer
-    if not layers or any(type(one) is not plain for one in layers):
+    plain = (import_module("transformers.cache_utils").DynamicLayer, roomy_layer())
+    if not layers or any(type(one) not in plain for one in layers):
+        return None
+    if len({one.shape for layer in layers for one in (layer.keys, layer.values)}) > 1:
         return None
     torch = import_module("torch")
     whole = torch.stack([torch.stack([one.keys, one.values], 1) for one in layers], 1)

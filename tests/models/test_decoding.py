@@ -1,0 +1,61 @@
+"""A small model's text on a CPU comes by another way than transformers', and is the same."""
+
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from cheaptalk.models.decoding import TO_COME, attention, roomy_cache
+from cheaptalk.models.local import Generator
+from tests.tiny_model import make_tiny_model
+
+pytestmark = pytest.mark.lm
+CHATS, HEADS, GROUPS, WIDTH = 3, 6, 2, 8
+
+
+@pytest.fixture
+def torch() -> Any:
+    return import_module("torch")
+
+
+@pytest.mark.parametrize("tokens", [1, 4])
+@pytest.mark.parametrize("masked", [True, False])
+def test_attention_is_pytorch_s(torch: Any, tokens: int, masked: bool) -> None:
+    chance = torch.Generator().manual_seed(7)
+    query = torch.randn((CHATS, HEADS, tokens, WIDTH), generator=chance)
+    key, value = torch.randn((2, CHATS, GROUPS, 11, WIDTH), generator=chance)
+    mask = torch.rand((CHATS, 1, tokens, 11), generator=chance) < 0.7
+    mask[..., -1] = True
+    many = HEADS // GROUPS
+    expected = torch.nn.functional.scaled_dot_product_attention(
+        query, key.repeat_interleave(many, 1), value.repeat_interleave(many, 1),
+        attn_mask=mask if masked else None, scale=0.3,
+    )  # fmt: skip
+    module = SimpleNamespace(num_key_value_groups=many, is_causal=False)
+    told = mask if masked else None
+    found, weights = attention(module, query, key, value, told, scaling=0.3)
+    assert weights is None
+    torch.testing.assert_close(found, expected.transpose(1, 2))
+
+
+def test_memory_with_room_holds_what_was_appended(torch: Any) -> None:
+    cache = roomy_cache()
+    parts: list[Any] = []
+    for tokens in (5, *[1] * (TO_COME + 3), TO_COME * 2):
+        new = torch.randn((2, CHATS, GROUPS, tokens, WIDTH))
+        parts.append(new)
+        keys, values = cache.update(*new, 0)
+        whole = torch.cat(parts, -2)
+        assert torch.equal(keys, whole[0])
+        assert torch.equal(values, whole[1])
+    assert cache.get_seq_length() == whole.shape[-2]
+
+
+def test_a_small_model_says_what_transformers_would(tmp_path: Any) -> None:
+    asked = Generator(str(make_tiny_model(tmp_path)))
+    ids = asked.tokenizer(["A price?", "Or a much longer one?"], padding=True, return_tensors="pt")
+    own = {"max_new_tokens": TO_COME + 9, "do_sample": False, "min_new_tokens": TO_COME + 9}
+    ours = asked.model.generate(**ids, **own, past_key_values=roomy_cache())
+    asked.model.set_attn_implementation("eager")
+    assert ours.tolist() == asked.model.generate(**ids, **own).tolist()
