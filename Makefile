@@ -22,6 +22,7 @@ test: check ## Check style, types and layers, then run all tests that need nothi
 
 test-all: test lm ## Run the tests that make test leaves out, too
 	$(PYTEST) -m "$(SPECIAL)"
+	CHEAPTALK_TEST_STORES=postgres $(PYTEST) -m "not ($(SPECIAL))" tests/records tests/studies
 
 coverage: $(VENV)/.installed-dev ## Measure which lines the tests of make test reach
 	$(PYTEST) -m "not ($(SPECIAL))" --cov

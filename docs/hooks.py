@@ -221,7 +221,7 @@ def tables_page() -> Iterator[str]:
         ]
         yield from table(["column", "type", "empty", "meaning"], rows)
     yield "## Views\n"
-    yield "```sql\n" + "\n\n".join(f"{view};" for view in VIEWS) + "\n```\n"
+    yield "```sql\n" + "\n\n".join(f"{view};" for view in VIEWS["sqlite"]) + "\n```\n"
 
 
 def environment_page() -> Iterator[str]:

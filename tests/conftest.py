@@ -15,7 +15,7 @@ from cheaptalk.cli.shared.extras import Imported
 from cheaptalk.models import flow_control as flow
 from cheaptalk.records import Store
 from cheaptalk.rules.registry import GAMES
-from tests import crowds
+from tests import crowds, postgres
 from tests import toys as toys_module
 from tests.reports.browser import CHROMIUM
 
@@ -24,8 +24,11 @@ TOYS = (toys_module.BOX, crowds.GIVING, crowds.COLLECTING)
 for variable in ("CHEAPTALK_PROVIDERS", "CHEAPTALK_SETTINGS"):
     os.environ[variable] = ""  # a developer's own are no part of the tests
 signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup, processes would inherit its deafness
+STORES = os.environ.get("CHEAPTALK_TEST_STORES", "sqlite")
+"""The kind of store that tests use which do not care: sqlite or postgres."""
 LACKING = {
     "browser": None if CHROMIUM else "no Chromium is installed",
+    "file": None if STORES == "sqlite" else "is about a store in a file",
     "lm": None if all(map(find_spec, ("torch", "trl"))) else "needs the extra tune",
 }
 """Why tests with a mark cannot run here; None if they can."""
@@ -37,10 +40,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             pytest.skip(reason)
 
 
+@pytest.fixture(scope="session")
+def databases() -> Iterator[Callable[[], str] | None]:
+    """Makes new databases of a PostgreSQL server, if tests are to have their stores there."""
+    if STORES != "postgres":
+        yield None
+        return
+    with postgres.serving() as server:
+        yield postgres.Databases(server).new
+
+
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
+def store(tmp_path: Path, databases: Callable[[], str] | None) -> Iterator[Store]:
     """A new store."""
-    with Store.open(tmp_path / "store.sqlite", create=True) as opened:
+    where = databases() if databases else tmp_path / "store.sqlite"
+    with Store.open(where, create=True) as opened:
         yield opened
 
 

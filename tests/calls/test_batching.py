@@ -229,10 +229,10 @@ def test_a_budget_is_spent_to_its_end_and_the_rest_resumes(store: Store) -> None
     assert server.billed.total() == len(calls(store))
 
 
-def test_a_batch_is_cheaper(store: Store) -> None:
+def test_a_batch_is_cheaper(store: Store, tmp_path: Path) -> None:
     with BatchServer() as server:
         ct.run(small(server), store, batching=QUICK)
-        with Store.open(store.path.with_name("single"), create=True) as single:
+        with Store.open(tmp_path / "single", create=True) as single:
             ct.run(small(server), single)
             pairs = zip(records(store).values(), records(single).values(), strict=True)
             for batched, direct in pairs:

@@ -22,6 +22,7 @@ import cheaptalk as ct
 from cheaptalk.calls import control, orders
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.records import Status, Store
+from cheaptalk.records.store.sqlite import SqliteBackend
 from cheaptalk.studies import ControlError, RunState, give_order, watch
 from tests.fakes import Canned, Server, legal, spec, study, with_model
 
@@ -76,7 +77,7 @@ def under_way(
         finally:
             gate.open.set()
             with suppress(ControlError):
-                give_order(store.path, "small", "stop")
+                give_order(store.backend.address, "small", "stop")
             run.exception(SOON)
 
 
@@ -85,7 +86,7 @@ def eventually(store: Store, wanted: Callable[[RunState], object]) -> RunState:
     until = time.monotonic() + SOON
     while time.monotonic() < until:
         try:
-            state = watch(store.path, "small")
+            state = watch(store.backend.address, "small")
         except ControlError:
             state = None
         if state is not None and wanted(state):
@@ -95,7 +96,9 @@ def eventually(store: Store, wanted: Callable[[RunState], object]) -> RunState:
 
 
 def beside(store: Store) -> set[str]:
-    """What lies beside the store that looks after a run."""
+    """What lies beside a store in a file that looks after a run."""
+    if not isinstance(store.backend, SqliteBackend):
+        return set()
     names = {path.name for path in store.path.parent.iterdir()}
     return {name for name in names if "run.json" in name or "orders" in name}
 
@@ -114,8 +117,9 @@ def test_a_run_gives_account_while_it_lasts(store: Store) -> None:
         gate.open.set()
         assert run.result(SOON).done == 40
     assert beside(store) == set()
+    assert store.backend.mailbox.read_account() is None
     with pytest.raises(ControlError, match=r'"small" has ended \(40 of 40 matches done\); report'):
-        watch(store.path, "small")
+        watch(store.backend.address, "small")
 
 
 def test_progress_tells_what_was_spent(store: Store) -> None:
@@ -133,7 +137,7 @@ def test_progress_tells_what_was_spent(store: Store) -> None:
 def test_a_pause_sends_nothing_and_lets_what_is_under_way_come_back(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate) as run:
-        assert give_order(store.path, "small", "pause").state == "paused"
+        assert give_order(store.backend.address, "small", "pause").state == "paused"
         gate.open.set()
         state = eventually(store, lambda state: state.lanes[0].in_flight == 0)
         came = state.lanes[0].answered
@@ -142,14 +146,14 @@ def test_a_pause_sends_nothing_and_lets_what_is_under_way_come_back(store: Store
         )
         assert state.notice == "paused"
         assert not run.done()
-        assert give_order(store.path, "small", "resume").state == "running"
+        assert give_order(store.backend.address, "small", "resume").state == "running"
         assert run.result(SOON).done == 40
 
 
 def test_a_stop_is_clean_and_a_resume_buys_nothing_twice(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate) as run:
-        assert give_order(store.path, "small", "stop").state == "stopping"
+        assert give_order(store.backend.address, "small", "stop").state == "stopping"
         gate.open.set()
         progress = run.result(SOON)
     assert progress.halted == control.STOPPED
@@ -168,28 +172,30 @@ def test_a_stop_does_not_wait_for_calls_that_rest(store: Store) -> None:
     with under_way(store, gate) as run:
         gate.open.set()
         eventually(store, lambda state: state.lanes[0].failures)
-        give_order(store.path, "small", "stop")
+        give_order(store.backend.address, "small", "stop")
         assert run.result(SOON / 2).halted == control.STOPPED
 
 
 def test_a_paused_run_can_be_stopped(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate) as run:
-        give_order(store.path, "small", "pause")
+        give_order(store.backend.address, "small", "pause")
         gate.open.set()
         eventually(store, lambda state: state.lanes[0].waiting)
-        give_order(store.path, "small", "stop")
+        give_order(store.backend.address, "small", "stop")
         assert run.result(SOON).halted == control.STOPPED
 
 
 def test_concurrency_and_limits_are_set_while_it_runs(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate, concurrency=1):
-        state = give_order(store.path, "small", "set", concurrency=30, limits={"vllm/tiny": 5})
+        state = give_order(
+            store.backend.address, "small", "set", concurrency=30, limits={"vllm/tiny": 5}
+        )
         assert state.concurrency == 30
         state = eventually(store, lambda state: state.lanes[0].waiting == 25)
         assert (state.live, state.lanes[0].fixed, state.lanes[0].in_flight) == (30, True, 5)
-        give_order(store.path, "small", "set", limits={"vllm/tiny": None})
+        give_order(store.backend.address, "small", "set", limits={"vllm/tiny": None})
         state = eventually(store, lambda state: state.lanes[0].in_flight == 30)
         assert not state.lanes[0].fixed
 
@@ -198,7 +204,7 @@ def test_concurrency_and_limits_are_set_while_it_runs(store: Store) -> None:
 def test_a_limit_goes_by_a_label_or_by_a_model_as_tables_show_it(store: Store, name: str) -> None:
     players = with_model("http://gpu:81/v1")["players"]
     with under_way(store, Gate(), players=players):
-        give_order(store.path, "small", "set", limits={name: 1})
+        give_order(store.backend.address, "small", "set", limits={name: 1})
         (lane,) = eventually(store, lambda state: state.lanes[0].fixed).lanes
         assert (lane.model, lane.limit) == ("vllm/tiny@http://gpu:81/v1", 1)
 
@@ -206,7 +212,9 @@ def test_a_limit_goes_by_a_label_or_by_a_model_as_tables_show_it(store: Store, n
 def test_a_budget_is_raised_and_lowered_while_it_runs(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate, budget={"calls": 500, "tokens": 10**6}) as run:
-        state = give_order(store.path, "small", "set", budget={"calls": 7, "tokens": None})
+        state = give_order(
+            store.backend.address, "small", "set", budget={"calls": 7, "tokens": None}
+        )
         assert state.budget["calls"] == 7
         assert "tokens" not in state.budget
         gate.open.set()
@@ -219,16 +227,16 @@ def test_a_budget_below_what_is_spent_is_refused(store: Store) -> None:
     with under_way(store, gate, concurrency=1) as run:
         gate.open.set()
         eventually(store, lambda state: state.calls > 3)
-        give_order(store.path, "small", "pause")
+        give_order(store.backend.address, "small", "pause")
         spent = eventually(store, lambda state: state.lanes[0].in_flight == 0).calls
         for budget in ({"calls": spent}, {"tokens": 5, "calls": 900}):
             with pytest.raises(
                 ControlError, match=r"^budget: the study has taken [\d,]+ \w+ alrea"
             ):
-                give_order(store.path, "small", "set", budget=budget)
-        assert set(watch(store.path, "small").budget) <= {"per_match"}
-        give_order(store.path, "small", "set", budget={"calls": spent + 1})
-        give_order(store.path, "small", "resume")
+                give_order(store.backend.address, "small", "set", budget=budget)
+        assert set(watch(store.backend.address, "small").budget) <= {"per_match"}
+        give_order(store.backend.address, "small", "set", budget={"calls": spent + 1})
+        give_order(store.backend.address, "small", "resume")
         assert run.result(SOON).halted == f"the budget of {spent + 1} calls is used up"
 
 
@@ -239,23 +247,26 @@ def test_a_budget_in_dollars_is_refused_where_a_price_is_missing(
     players = {"tiny": {"model": "together/odd"}, "fair": {"strategy": "equal_split"}}
     with under_way(store, Gate(), players=players):
         with pytest.raises(ControlError, match="no price is known for together/odd, so a budget"):
-            give_order(store.path, "small", "set", budget={"dollars": 3})
-        assert give_order(store.path, "small", "set", budget={"calls": 90}).budget["calls"] == 90
+            give_order(store.backend.address, "small", "set", budget={"dollars": 3})
+        assert (
+            give_order(store.backend.address, "small", "set", budget={"calls": 90}).budget["calls"]
+            == 90
+        )
 
 
-def test_who_does_not_run_is_told_why(store: Store) -> None:
-    path = store.path
+def test_who_does_not_run_is_told_why(store: Store, tmp_path: Path) -> None:
+    path = store.name
 
     def told(name: str) -> str:
         with pytest.raises(ControlError) as caught:
-            watch(path, name)
+            watch(store.backend.address, name)
         return str(caught.value)
 
     played = study(**with_model())
     ct.run(played, store, models=Canned(), cap=ct.studies.Cap(calls=4))
     assert re.fullmatch(
         r'"small" is not running \(\d of 6 matches done; the last run halted: the cap on this run '
-        rf"of 4 calls is used up\); go on with: cheaptalk resume small --store {path}",
+        rf"of 4 calls is used up\); go on with: cheaptalk resume small --store {re.escape(path)}",
         told("small"),
     )
     assert told("smal") == f'no study "smal" (did you mean "small"?) in {path}'
@@ -265,7 +276,7 @@ def test_who_does_not_run_is_told_why(store: Store) -> None:
     assert told("small").startswith('"small" has ended (6 of 6 matches done); report it with: ')
     store.register_study("taken_in", {"imported": True})
     assert told("taken_in") == '"taken_in" was imported; there is nothing to play'
-    gone = path.with_name("gone.sqlite")
+    gone = tmp_path / "gone.sqlite"
     with pytest.raises(ControlError, match="there is no store at "):
         watch(gone, "small")
     assert not gone.exists()
@@ -288,36 +299,37 @@ def test_an_order_that_cannot_be_is_refused_with_the_reason_and_changes_nothing(
 ) -> None:
     with under_way(store, Gate()):
         with pytest.raises(ControlError) as caught:
-            give_order(store.path, "small", "set", **what)
+            give_order(store.backend.address, "small", "set", **what)
         assert saying in str(caught.value)
-        state = watch(store.path, "small")
+        state = watch(store.backend.address, "small")
         assert (state.concurrency, state.lanes[0].fixed) == (2, False)
         assert not {name for name in state.budget if name != "per_match"}
 
 
 def test_another_study_is_told_from_the_one_that_runs(store: Store) -> None:
     with under_way(store, Gate()), pytest.raises(ControlError) as caught:
-        give_order(store.path, "other", "pause")
-    assert str(caught.value) == f'"other" is not running on {store.path}; "small" is'
+        give_order(store.backend.address, "other", "pause")
+    assert str(caught.value) == f'"other" is not running on {store.name}; "small" is'
 
 
 def test_orders_at_once_are_all_carried_out_in_order(store: Store) -> None:
     with under_way(store, Gate()):
         with ThreadPoolExecutor(8) as pool:
             states = [
-                pool.submit(give_order, store.path, "small", "set", concurrency=number)
+                pool.submit(give_order, store.backend.address, "small", "set", concurrency=number)
                 for number in range(3, 43)
             ]
             replies = {id_ for state in states for id_ in state.result(SOON).replies}
         assert len(replies) == 40
-        last = watch(store.path, "small")
+        last = watch(store.backend.address, "small")
         assert 3 <= last.concurrency <= 42
 
 
+@pytest.mark.file
 def test_an_order_is_for_one_run_and_not_for_the_next(store: Store) -> None:
     gate = Gate()
     with under_way(store, gate):
-        state = watch(store.path, "small")
+        state = watch(store.backend.address, "small")
         earlier = orders.Order(id="0", run="earlier", action="stop")
         folder = Path(f"{store.path}.orders")
         (folder / "!.json").mkdir()
@@ -331,10 +343,11 @@ def test_an_order_is_for_one_run_and_not_for_the_next(store: Store) -> None:
         assert list(folder.iterdir()) == [folder / "!.json"]
 
 
+@pytest.mark.file
 def test_an_account_that_cannot_be_read_is_named(store: Store) -> None:
     Path(f"{store.path}.run.json").write_text("{")
     with pytest.raises(ControlError, match=r"run\.json cannot be read: "):
-        watch(store.path, "small")
+        watch(store.backend.address, "small")
 
 
 def test_a_killed_run_is_not_taken_for_a_living_one(tmp_path: Path, store: Store) -> None:
@@ -345,17 +358,16 @@ def test_a_killed_run_is_not_taken_for_a_living_one(tmp_path: Path, store: Store
         )
         command = [sys.executable, "-m", "cheaptalk", "run", "small.json", "--store"]
         with subprocess.Popen(
-            [*command, str(store.path)], cwd=tmp_path, stderr=subprocess.DEVNULL
+            [*command, store.backend.address], cwd=tmp_path, stderr=subprocess.DEVNULL
         ) as process:
             state = eventually(store, lambda state: state.lanes)
             assert state.pid == process.pid
             process.kill()
-    account = Path(f"{store.path}.run.json")
-    assert account.exists()
+    assert store.backend.mailbox.read_account()
     with pytest.raises(ControlError, match=r'"small" is not running \(\d+ of 1,000 matches done'):
-        watch(store.path, "small")
+        watch(store.backend.address, "small")
     with store.writing():
-        assert watch(store.path, "small").pid == process.pid, "slow, but alive"
+        assert watch(store.backend.address, "small").pid == process.pid, "slow, but alive"
 
 
 def test_scripted_matches_can_be_stopped_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -365,11 +377,10 @@ def test_scripted_matches_can_be_stopped_too(store: Store, monkeypatch: pytest.M
     def stop_once(progress: ct.Progress) -> None:
         if progress.done >= 4 and not stopping.is_set():
             stopping.set()
-            folder = Path(f"{store.path}.orders")
-            folder.mkdir(exist_ok=True)
-            run = json.loads(Path(f"{store.path}.run.json").read_text())["run"]
+            mailbox = store.backend.mailbox
+            run = json.loads(mailbox.read_account() or "")["run"]
             order = orders.Order(id="1", run=run, action="stop")
-            (folder / "1.json").write_text(order.model_dump_json())
+            mailbox.post("1", order.model_dump_json())
 
     monkeypatch.setattr(control, "BEAT", 0.0)
     progress = ct.run(study(deals=20), store, progress=stop_once)

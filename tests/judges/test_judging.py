@@ -326,12 +326,12 @@ def test_another_terminal_looks_after_a_judge_as_after_a_run(store: Store) -> No
         judging = pool.submit(ct.judge, store, STUDY, judge_of(), models=models, concurrency=2)
         try:
             assert begun.wait(60)
-            state = watch(store.path, STUDY)
+            state = watch(store.backend.address, STUDY)
             assert (state.study, state.planned, state.done) == (STUDY, 8, 0)
-            assert give_order(store.path, STUDY, "set", concurrency=1).concurrency == 1
-            assert give_order(store.path, STUDY, "pause").state == "paused"
-            assert give_order(store.path, STUDY, "resume").state == "running"
-            give_order(store.path, STUDY, "set", budget={"calls": 9})
+            assert give_order(store.backend.address, STUDY, "set", concurrency=1).concurrency == 1
+            assert give_order(store.backend.address, STUDY, "pause").state == "paused"
+            assert give_order(store.backend.address, STUDY, "resume").state == "running"
+            give_order(store.backend.address, STUDY, "set", budget={"calls": 9})
         finally:
             go_on.set()
         done = judging.result(60)
@@ -339,7 +339,7 @@ def test_another_terminal_looks_after_a_judge_as_after_a_run(store: Store) -> No
     assert "budget of 9 calls" in (done.halted or "")
     assert len(models.calls) == done.judged == 9
     with pytest.raises(ct.studies.ControlError):
-        watch(store.path, STUDY)
+        watch(store.backend.address, STUDY)
 
 
 def test_seats_and_matches_are_judged_whole(store: Store) -> None:

@@ -144,7 +144,7 @@ def test_the_command_writes_a_sheet_and_takes_it_in(
     cheaptalk: Command, store: Store, tmp_path: Path
 ) -> None:
     play(store)
-    at = ["--store", str(store.path), "--judge", "hallucination"]
+    at = ["--store", store.backend.address, "--judge", "hallucination"]
     done = cheaptalk("label", STUDY, *at, "--sheet", "sheet.csv", "--sample", "5")
     assert done.status == 0, done.err
     assert "sheet.csv: 5 items to label" in done.out
@@ -163,7 +163,14 @@ def test_the_command_writes_a_sheet_and_takes_it_in(
         "scale": {"low_means": "hostile", "high_means": "warm"},
     }  # fmt: skip
     (tmp_path / "my warmth.yaml").write_text(json.dumps(rubric))
-    scored = ["--store", str(store.path), "--judge", "my warmth.yaml", "--sheet", "warmth.csv"]
+    scored = [
+        "--store",
+        store.backend.address,
+        "--judge",
+        "my warmth.yaml",
+        "--sheet",
+        "warmth.csv",
+    ]
     done = cheaptalk("label", STUDY, *scored)
     assert "  1: hostile\n  7: warm\n" in done.out
     assert "--judge 'my warmth.yaml' --labels warmth.csv" in done.out

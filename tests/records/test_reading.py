@@ -36,7 +36,7 @@ def test_studies_are_listed_with_their_matches_counted(store: Store) -> None:
 
 def test_a_study_that_is_not_there_is_told_with_the_nearest(store: Store) -> None:
     Shelf(store)
-    with pytest.raises(StoreError, match=r'no study "shell".*shelf.*in .*sqlite'):
+    with pytest.raises(StoreError, match=r'no study "shell".*shelf.*in .*store'):
         store.study("shell")
 
 
@@ -114,7 +114,7 @@ def test_a_match_is_found_by_the_beginning_of_its_id(store: Store) -> None:
     assert store.find("a_").id == "a_c3"
     with pytest.raises(StoreError, match='several matches begin with "ab"; give more of the id'):
         store.find("ab")
-    with pytest.raises(StoreError, match=r'no match begins with "b" in .*sqlite'):
+    with pytest.raises(StoreError, match=r'no match begins with "b" in .*store'):
         store.find("b")
 
 
@@ -183,6 +183,7 @@ def test_a_sound_file_passes_and_a_damaged_one_is_told_in_one_sentence(tmp_path:
     assert "\n" not in said
 
 
+@pytest.mark.file
 def test_a_value_that_is_broken_off_is_told(store: Store) -> None:
     Shelf(store).add("a")
     for value, cause in (("{", "is damaged"), (b'{"\xff": 1}', "Could not decode")):
@@ -310,7 +311,7 @@ def test_one_match_is_read_whole_and_as_called_in_its_study(store: Store) -> Non
     other.add("elsewhere")
     assert browsing.match(store, "4").body["seed"] == "4"
     assert browsing.match(store, "4", "shelf").label("alice") == "fair"
-    for study, where in ((None, store.path.name), ("shelf", "shelf")):
+    for study, where in ((None, store.title), ("shelf", "shelf")):
         with pytest.raises(StoreError, match=f'no match "gone" in {where}'):
             browsing.match(store, "gone", study)
     with pytest.raises(StoreError, match='no match "elsewhere" in shelf'):

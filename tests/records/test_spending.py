@@ -138,7 +138,7 @@ def test_what_a_shared_match_took_is_charged_to_who_bought_each_call(store: Stor
 def test_the_command_and_the_report_name_who_paid(store: Store, cheaptalk: Command) -> None:
     _, second, answers = sharing(store, calls=5)
     assert ct.run(second, store, models=answers).left == 0
-    where = ("--store", str(store.path))
+    where = ("--store", store.backend.address)
     said = cheaptalk("status", "second", *where).out
     assert "second: 4 matches shared with first, which has paid for calls in them" in said
     told = json.loads(cheaptalk("status", "--json", *where).out)["studies"]

@@ -87,7 +87,7 @@ def test_a_study_that_is_not_there_is_told_with_the_nearest(store: Store) -> Non
     with pytest.raises(ct.StudyError) as caught:
         later(store, deals_from="earler")
     assert str(caught.value) == (
-        f'deals_from: no study "earler" (did you mean "earlier"?) in {store.path}'
+        f'deals_from: no study "earler" (did you mean "earlier"?) in {store.name}'
     )
     with pytest.raises(ct.StudyError, match='there is no store to take "earlier" from'):
         lay_out(study(games=[], deals_from="earlier"), None)

@@ -25,7 +25,7 @@ async def indiscreet(request: web.Request, body: dict[str, Any]) -> web.StreamRe
 
 
 def test_a_key_that_a_server_repeats_is_kept_nowhere(
-    store: Store, no_waits: None, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VLLM_API_KEY", KEY)
     with Server(handler=indiscreet) as server, at_home("vllm", server.url):
@@ -37,7 +37,7 @@ def test_a_key_that_a_server_repeats_is_kept_nowhere(
     kept = [repr(record.as_json()) for record in store.records(bodies=True)]
     kept += [repr(store.open_calls(record.id)) for record in store.records()]
     store.close()
-    files = [path.read_bytes() for path in Path(store.path).parent.iterdir() if path.is_file()]
+    files = [path.read_bytes() for path in tmp_path.iterdir() if path.is_file()]
     assert not any(KEY in text for text in kept)
     assert not any(KEY.encode() in data for data in files)
     assert any("Bearer [key]: try again" in text for text in kept)

@@ -1,6 +1,7 @@
 """A part of a study: a few matches or one game first, and the rest later."""
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -102,11 +103,11 @@ def test_what_is_dealt_afresh_in_a_part_is_played_with_it(store: Store) -> None:
     assert store.study("small").planned == 7
 
 
-def test_matches_of_parts_are_those_of_the_whole(store: Store) -> None:
+def test_matches_of_parts_are_those_of_the_whole(store: Store, tmp_path: Path) -> None:
     whole = lay_out(study(**SEVERAL), store)
     ct.run(part(whole, store, limit=7), store)
     parts = {one.id: essence(one) for one in store.records("small", bodies=True)}
-    with Store.open(store.path.with_name("whole.sqlite"), create=True) as other:
+    with Store.open(tmp_path / "whole.sqlite", create=True) as other:
         ct.run(study(**SEVERAL), other)
         alone = {one.id: essence(one) for one in other.records("small", bodies=True)}
     assert parts == {id_: alone[id_] for id_ in parts}

@@ -283,7 +283,7 @@ def test_an_interrupt_between_two_chunks_loses_nothing(
 
 @contextmanager
 def another_writer(store: Store) -> Iterator[None]:
-    with Store.open(store.path) as other, other.writing():
+    with Store.open(store.backend.address) as other, other.writing():
         yield
 
 
@@ -291,7 +291,7 @@ def test_two_runs_do_not_write_at_once(store: Store) -> None:
     with another_writer(store), pytest.raises(ct.StoreError) as caught:
         ct.run(study(), store)
     assert str(caught.value) == (
-        f"{store.path}: another cheaptalk is writing to it; wait for it to end, or stop it "
+        f"{store.name}: another cheaptalk is writing to it; wait for it to end, or stop it "
         "(look after a run with: cheaptalk ctl STUDY)"
     )
     assert store.studies() == []

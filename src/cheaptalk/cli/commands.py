@@ -118,6 +118,10 @@ GROUPS: dict[str, dict[str, Entry]] = {
             "studies.batches:batches",
             "List the batches that were submitted to providers, and what is in them.",
         ),
+        "copy": Entry(
+            "studies.copy:copy",
+            "Copy a store, to another file or into a database; its studies go on there.",
+        ),
         "cache": Entry(
             "studies.cache:commands",
             "Look into the cache of replies.",

@@ -22,6 +22,7 @@ from .record import (
     scripted_answers,
 )
 from .store.backend import NoStore, StoreError, StoreHeld
+from .store.copying import copy_store
 from .store.queries import ORDERS, games_in, in_state, labels_in, studies_of
 from .store.reader import StudySummary
 from .store.store import NewMatch, Store
@@ -62,6 +63,7 @@ __all__ = [
     "answered",
     "chats",
     "configuration_digest",
+    "copy_store",
     "costs_by_player",
     "differences",
     "digest",

@@ -152,7 +152,7 @@ def predecessors(store: StoreReader, study: str) -> dict[str, str]:
     """The matches of a study that were dealt afresh, each with the one in whose place it was."""
     query = sa.select(
         matches.c.id, matches.c.deal, matches.c.configuration_id, matches.c.repeat,
-        sa.cast(matches.c.seats, sa.String),
+        schema.SEATS_TEXT,
     ).where(matches.c.number.in_(members_of(study, past=True)))  # fmt: skip
     with store.reading() as connection:
         known = {tuple(place): id_ for id_, *place in connection.execute(query)}

@@ -169,9 +169,10 @@ def read_judged_answers(store: StoreReader, study: str) -> Iterator[Judgement]:
 def _read(store: StoreReader, *wanted: sa.ColumnElement[bool]) -> Iterator[Judgement]:
     query = sa.select(*(judgements.c[one.name] for one in fields(Judgement))).where(*wanted)
     with store.reading() as connection:
-        rows = connection.execution_options(yield_per=1000).execute(query.order_by(judgements.c.id))
-        for row in rows.mappings():
-            yield Judgement(**{**row, "kind": Kind(row["kind"])})
+        paged = query.order_by(judgements.c.id).execution_options(yield_per=1000)
+        with connection.execute(paged) as found:
+            for row in found.mappings():
+                yield Judgement(**{**row, "kind": Kind(row["kind"])})
 
 
 def judged_items(store: StoreReader, study: str, judge: str) -> dict[tuple[str, str], Kind]:

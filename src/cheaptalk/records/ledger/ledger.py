@@ -87,7 +87,7 @@ class Ledger:
 
         def work(connection: sa.Connection) -> None:
             matches, members = schema.matches, schema.members
-            new = insert(matches).values(row)
+            new = insert(matches).values(row | {"number": schema.LAST_NUMBER + 1})
             kept = {"body": sa.func.coalesce(matches.c.body, new.excluded.body)}
             connection.execute(new.on_conflict_do_update(index_elements=["id"], set_=kept))
             number = connection.scalar(sa.select(matches.c.number).where(matches.c.id == row["id"]))

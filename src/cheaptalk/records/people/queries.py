@@ -415,5 +415,6 @@ def _of(table: sa.Table, study: str, *columns: sa.ColumnElement[Any]) -> sa.Sele
 
 
 def _rows(store: StoreReader, query: sa.Select[Any]) -> Iterator[tuple[Any, ...]]:
-    with store.reading() as connection:
-        yield from map(tuple, connection.execution_options(yield_per=5_000).execute(query))
+    paged = query.execution_options(yield_per=5_000)
+    with store.reading() as connection, connection.execute(paged) as found:
+        yield from map(tuple, found)

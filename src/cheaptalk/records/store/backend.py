@@ -87,11 +87,15 @@ class Backend(ABC):
 
     Attributes:
         name: what people know it by: a path, or a URL without its password.
+        address: what another process opens it by: a path, or the whole URL.
+        own_tables: names of tables that the kind of database has beside those of a store.
         engine: how SQLAlchemy reaches it.
         mailbox: where a run and those who look after it leave word for each other.
     """
 
     name: str
+    address: str
+    own_tables: frozenset[str] = frozenset()
     engine: sa.Engine
     mailbox: Mailbox
 
@@ -115,6 +119,9 @@ class Backend(ABC):
     @abstractmethod
     def prepare(self) -> None:
         """Set the database up as a store needs it, tables aside."""
+
+    def renumber(self, connection: sa.Connection) -> None:  # noqa: B027 - most do it by themselves
+        """Number new rows behind those that came with numbers of their own."""
 
     def close(self) -> None:
         """Let go of the database."""

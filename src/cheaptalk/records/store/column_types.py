@@ -6,6 +6,7 @@ import sqlalchemy as sa
 
 from cheaptalk.records.encoding import data_of
 from cheaptalk.records.shapes import DamagedValue, check_shape
+from cheaptalk.records.store.held_text import restored, storable
 
 LATEST = 1e11
 """Seconds since 1970 beyond which no match is played."""
@@ -66,10 +67,22 @@ class Plain(sa.types.TypeDecorator[Any]):
 
 
 class Words(Plain):
-    """Text."""
+    """Text, which sorts by the numbers of its characters."""
 
     cache_ok = True
     impl, kinds, what = sa.String, (str,), "text"
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> Any:
+        if dialect.name == "postgresql":
+            return dialect.type_descriptor(sa.Text(collation="C"))
+        return super().load_dialect_impl(dialect)
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> Any:
+        return storable(value) if dialect.name == "postgresql" else value
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
+        read = super().process_result_value(value, dialect)
+        return restored(read) if dialect.name == "postgresql" else read
 
 
 class LongWords(Words):

@@ -36,8 +36,8 @@ def over_parts(
     one part where there are few matches, or where this process registered what others do not know.
 
     Args:
-        workers: processes, this one included. More than one needs a store in a file, and the
-            caller's script to be importable (``if __name__ == "__main__":``).
+        workers: processes, this one included. More than one needs the caller's script
+            to be importable (``if __name__ == "__main__":``).
         work: a function of a module; takes the store, the study, the part, and what is behind.
 
     Raises:
@@ -49,7 +49,7 @@ def over_parts(
             return [work(store, study, None, *args, **kwargs)]
     with collecting(READ), processes(workers - 1, "ask for fewer workers") as pool:
         waiting = {
-            part: pool.submit(_work_on, str(store.path), study, part, work, *args, **kwargs)
+            part: pool.submit(_work_on, store.backend.address, study, part, work, *args, **kwargs)
             for part in parts
         }
         done = {

@@ -189,22 +189,21 @@ def overview(store: Store, study: str, *, past: bool = False) -> Overview:
     Args:
         past: also at those of earlier forms of the study, which are set aside.
     """
-    written = sa.cast(matches.c.seats, sa.String)
-    seats = sa.type_coerce(written, matches.c.seats.type)
     query = (
         sa.select(
-            configurations.c.game, seats, matches.c.status, sa.func.count(),
+            configurations.c.game, schema.SEATS_TEXT, matches.c.status, sa.func.count(),
             sa.func.min(matches.c.number),
         )
         .join(configurations, configurations.c.id == matches.c.configuration_id)
         .where(matches.c.number.in_(members_of(study, past=past)))
-        .group_by(configurations.c.game, written, matches.c.status)
+        .group_by(configurations.c.game, schema.SEATS_TEXT, matches.c.status)
     )  # fmt: skip
     found: dict[tuple[Any, ...], PlayedPairing] = {}
     firsts: dict[tuple[Any, ...], int] = {}
     with store.reading() as connection:
         labels = people_of(connection, study)
-        for game, seated, status, number, first in connection.execute(query):
+        for game, text, status, number, first in connection.execute(query):
+            seated = schema.SEATS.read(text)
             people = {at: seated_player(labels, player)["label"] for at, player in seated.items()}
             pairing = found.setdefault((game, *people.items()), PlayedPairing(game, people, {}))
             pairing.counts[status] = pairing.counts.get(status, 0) + number

@@ -232,10 +232,11 @@ class StoreReader:
         with self.reading() as connection:
             people = people_of(connection, study)
             made: dict[int, Configuration] = {}
-            for rows in connection.execute(query.execution_options(yield_per=1000)).partitions():
-                _make_known(made, {row.configuration_id for row in rows}, connection)
-                for row in rows:
-                    yield _record(row, people, made, bodies=bodies)
+            with connection.execute(query.execution_options(yield_per=1000)) as found:
+                for rows in found.partitions():
+                    _make_known(made, {row.configuration_id for row in rows}, connection)
+                    for row in rows:
+                        yield _record(row, people, made, bodies=bodies)
 
     def find(self, prefix: str) -> MatchRecord:
         """The one match whose id begins so.

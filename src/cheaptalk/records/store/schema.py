@@ -11,8 +11,12 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    String,
     Table,
     UniqueConstraint,
+    cast,
+    func,
+    select,
 )
 from sqlalchemy.dialects.postgresql import insert as insert  # a part of what is given away
 
@@ -90,6 +94,7 @@ rosters: Table = Table(
     Column("digest", Words, comment="hash of this row; null where nobody took it"),
 )
 
+SEATS = Shaped(dict[str, int])
 matches: Table = Table(
     "matches",
     metadata,
@@ -98,7 +103,7 @@ matches: Table = Table(
     Column("configuration_id", Integer, ForeignKey("configurations.id"), nullable=False),
     Column("deal", Words, nullable=False, comment="equal for matches that share a deal"),
     Column("repeat", Integer, nullable=False),
-    Column("seats", Shaped(dict[str, int]), nullable=False, comment="player id by place"),
+    Column("seats", SEATS, nullable=False, comment="player id by place"),
     Column("status", Choice(*Status), nullable=False),
     Column("reason", LongWords, comment="why it failed or who forfeited"),
     Column("outcome", Shaped(dict[str, Any] | None)),
@@ -117,6 +122,11 @@ matches: Table = Table(
     Column("begun", Moment, comment="seconds since 1970; null where nobody noted it"),
     Column("implausible", Integer, comment="calls whose tokens as reported cannot be true"),
 )
+
+SEATS_TEXT = cast(matches.c.seats, String)
+"""Who sat where as text, which is grouped by anywhere, and which ``SEATS`` reads."""
+LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0)).scalar_subquery()
+"""The number of the match that was stored last."""
 
 members: Table = Table(
     "members",

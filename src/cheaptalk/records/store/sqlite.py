@@ -45,6 +45,7 @@ class SqliteBackend(Backend):
     def __init__(self, path: Path) -> None:
         self.path = path.resolve()  # so that all who come by a link meet at one lock
         self.name = str(path)
+        self.address = str(self.path)
         self.mailbox = FileMailbox(self.path)
         self._held = False
         self._taken: tuple[int, int] | None = None

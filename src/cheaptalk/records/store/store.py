@@ -127,8 +127,8 @@ class Store(StoreReader):
 
     def _revision(self, connection: sa.Connection) -> str | None:
         """The schema that the store has; None where there is none yet."""
-        tables = sa.inspect(connection).get_table_names()
-        if {"alembic_version", "studies", "matches"} <= set(tables):
+        tables = set(sa.inspect(connection).get_table_names()) - self.backend.own_tables
+        if {"alembic_version", "studies", "matches"} <= tables:
             revision = connection.scalar(sa.text("select version_num from alembic_version"))
             if not re.fullmatch(r"\d{4}", str(revision)):
                 raise StoreError(
@@ -280,7 +280,7 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
             sa.select(table.c.id, table.c.number).where(table.c.id.in_([m.id for m in matches]))
         ).all()
     )  # fmt: skip
-    last = connection.scalar(sa.select(sa.func.coalesce(sa.func.max(table.c.number), 0))) or 0
+    last = connection.scalar(sa.select(schema.LAST_NUMBER)) or 0
     rows, numbers = [], []
     for match in matches:
         number = known.get(match.id)

@@ -192,7 +192,7 @@ def _write(
         viewer=played.viewer if played else "",
         played=played,
         transcripts=_transcripts(played) if played else "",
-        store=played.store.path.name if played else "",
+        store=played.store.title if played else "",
         seed=seed,
         **shown,
     )

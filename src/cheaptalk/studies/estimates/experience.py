@@ -200,18 +200,19 @@ def _lengths(store: Store, study: str) -> dict[Table, Lengths]:
     digest, calls = configurations.c.digest, matches.c.calls
     query = (
         sa.select(
-            digest, matches.c.seats, ended, sa.func.count(), sa.func.sum(calls),
-            sa.func.sum(calls * calls),
+            digest, schema.SEATS_TEXT, ended, sa.func.count(), sa.func.sum(calls),
+            sa.func.sum(sa.cast(calls, sa.Float) * calls),
         )
         .join(configurations, configurations.c.id == matches.c.configuration_id)
         .where(matches.c.number.in_(members_of(study)))
-        .group_by(digest, matches.c.seats, ended)
+        .group_by(digest, schema.SEATS_TEXT, ended)
     )  # fmt: skip
     found: dict[Table, Lengths] = {}
     going: dict[Table, int] = {}
     with store.reading() as connection:
         known = {row.id: row.digest for row in connection.execute(sa.select(players))}
-        for name, seats, over, count, total, squares in connection.execute(query):
+        for name, text, over, count, total, squares in connection.execute(query):
+            seats = schema.SEATS.read(text)
             table = Table(name, tuple(known[number] for _, number in sorted(seats.items())))
             if over:
                 found[table] = Lengths(count, total, squares)

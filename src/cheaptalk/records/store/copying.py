@@ -1,0 +1,96 @@
+"""A copy of a store, in a store of any kind."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+
+from cheaptalk.records.store import schema
+from cheaptalk.records.store.backend import StoreError, StoreHeld
+from cheaptalk.records.store.column_types import Shaped
+from cheaptalk.records.store.reader import StoreReader
+from cheaptalk.records.store.store import Store
+
+AT_ONCE = 1_000
+"""Rows that are read and written together."""
+TABLES = schema.metadata.sorted_tables
+"""Tables in an order in which rows stand behind those that they name."""
+
+
+def copy_store(
+    source: Store, target: Store, progress: Callable[[int, int], None] = lambda _done, _of: None
+) -> dict[str, int]:
+    """Copy all that a store holds into one that holds nothing yet, whole or not at all.
+
+    Rows keep their numbers and ids, so that a study goes on in the copy as it would have here.
+    What lies beside a file stays there: a cache, and the ids by which people came.
+
+    Args:
+        progress: told how many rows were copied, and of how many.
+
+    Returns:
+        How many rows each table has.
+
+    Raises:
+        StoreError: the target holds something, either is being written to, or something in the
+            source is damaged.
+    """
+    if source.backend.address == target.backend.address:
+        raise StoreError(f"{source.name} cannot be copied to itself; name a new one")
+    with at_rest(source), target.writing(), source.reading() as reading:
+        with target.reading() as there:
+            if any(_count(there, table) for table in TABLES):
+                raise StoreError(
+                    f"{target.name} holds something already, and a copy is a store of its own; "
+                    "name a new one"
+                )
+        counts = {table.name: _count(reading, table) for table in TABLES}
+        done, total = 0, sum(counts.values())
+        with target.transaction() as writing:
+            for table in TABLES:
+                for rows in _pages(reading, table):
+                    writing.execute(sa.insert(table), rows)
+                    done += len(rows)
+                    progress(done, total)
+            target.backend.renumber(writing)
+    return counts
+
+
+@contextmanager
+def at_rest(store: StoreReader) -> Iterator[None]:
+    """See that nobody writes to a store meanwhile; one that cannot be written is at rest.
+
+    Raises:
+        StoreHeld: somebody does.
+    """
+    holding = store.backend.holding(0)
+    try:
+        holding.__enter__()
+    except StoreHeld:
+        raise
+    except StoreError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        holding.__exit__(None, None, None)
+
+
+def _count(connection: sa.Connection, table: sa.Table) -> int:
+    return connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+
+
+def _pages(connection: sa.Connection, table: sa.Table) -> Iterator[list[dict[str, Any]]]:
+    """The rows of a table, by its key; JSON that was never written is told from null."""
+    shaped = [one for one in table.c if isinstance(one.type, Shaped) and one.nullable]
+    lacking = [one.is_(sa.null()).label(f"no {one.name}") for one in shaped]
+    every = sa.select(table, *lacking).order_by(*table.primary_key.columns)
+    with connection.execute(every.execution_options(yield_per=AT_ONCE)) as found:
+        for rows in found.mappings().partitions():
+            yield [_values(row, table) for row in rows]
+
+
+def _values(row: Mapping[Any, Any], table: sa.Table) -> dict[str, Any]:
+    return {one.name: sa.null() if row.get(f"no {one.name}") else row[one.name] for one in table.c}

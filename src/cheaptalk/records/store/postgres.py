@@ -1,0 +1,271 @@
+"""Stores in PostgreSQL: a database that many machines reach.
+
+A store is what stands in one schema of a database. Whoever writes holds a lock of the server's,
+which is let go with the connection, whatever becomes of the process.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from cheaptalk.records.store.backend import HELD, Backend, NoStore, StoreError, StoreHeld
+from cheaptalk.records.store.held_text import restored, storable, storable_text, stored_data
+from cheaptalk.records.store.schema import metadata, studies
+
+EXTRA = "pip install 'cheaptalk[postgres]'"
+OLDEST = 13
+"""The oldest version of the server."""
+PATIENCE = "10s"
+"""How long a writer waits for another one's transaction."""
+WRITING = (
+    "set transaction isolation level read committed; set local synchronous_commit = on; "
+    f"set local lock_timeout = '{PATIENCE}'"
+)
+"""A transaction that writes sees what others wrote while it waited, and is kept once it is done."""
+PAUSE = 0.1
+"""Seconds between two looks whether a store has been let go."""
+WRITER, TRANSACTION = 20_260, 20_261
+"""Numbers of our two locks; their second number is the schema's, since locks are a database's."""
+TRY = sa.text("select pg_try_advisory_lock(:lock, hashtext(current_schema()))")
+LET_GO = sa.text("select pg_advisory_unlock(:lock, hashtext(current_schema()))")
+WAIT = sa.text("select pg_advisory_xact_lock(:lock, hashtext(current_schema()))")
+VERSION = sa.text("select cast(current_setting('server_version_num') as integer) / 10000")
+WRITTEN = sa.text("select cast(pg_snapshot_xmax(pg_current_snapshot()) as text)")
+UNREACHED = "see that the server runs, and that its address is right"
+CURES = {
+    "08": UNREACHED,
+    "28": "check the user and the password of the URL",
+    "3D000": "make it with createdb, or name another one",
+    "3F000": "make the schema of the URL's search_path, or name another one",
+    "42501": "this user may not; grant it the rights to the schema and its tables",
+    "42P01": "it is no store, or damaged; restore a copy",
+    "25006": "the server lets nobody write; name the one that does",
+    "53100": "its disk is full; nothing recorded is lost: free some space and resume",
+    "53300": "the server has no connection left; raise max_connections, or begin fewer at once",
+    "55P03": "another program is writing to it; wait for it to end, or stop it",
+    "57": "the server was stopped; what was committed stays: start it and resume",
+}
+"""Cures by the beginnings of SQLSTATE codes."""
+REFUSALS = {
+    "database": "3D000",
+    "role": "28",
+    "password": "28",
+    "pg_hba": "28",
+    "too many": "53300",
+    "starting up": "57",
+    "shutting down": "57",
+}
+"""Those of codes by words of a server that lets nobody in, since such errors have none."""
+
+
+class PostgresBackend(Backend):
+    """A store in a database of a PostgreSQL server."""
+
+    own_tables = frozenset({"mail"})
+
+    def __init__(self, url: sa.URL) -> None:
+        self.name = url.render_as_string(hide_password=True)
+        self.address = url.render_as_string(hide_password=False)
+        self.engine = sa.create_engine(
+            url,
+            isolation_level="REPEATABLE READ",  # who reads sees one moment, as in a file
+            pool_pre_ping=True,
+            json_serializer=storable_text,
+            json_deserializer=stored_data,
+        )
+        sa.event.listen(self.engine, "begin", self._begin)
+        self.mailbox = TableMailbox(self)
+        self._held: sa.Connection | None = None
+
+    @classmethod
+    def open(cls, url: str, create: bool) -> "PostgresBackend":
+        """The store at a URL such as ``postgresql+psycopg://user:password@host/database``.
+
+        Raises:
+            StoreError: there is none, or it cannot be reached.
+        """
+        try:
+            parsed = sa.make_url(url).set(drivername="postgresql+psycopg")
+        except (ValueError, sa.exc.ArgumentError):
+            raise StoreError(
+                "postgresql://...: no URL of a database; write "
+                "postgresql+psycopg://user:password@host/database"
+            ) from None
+        try:
+            import_module("psycopg")
+        except ImportError as error:
+            raise StoreError(f"a store in PostgreSQL needs psycopg ({error}): {EXTRA}") from error
+        backend = cls(parsed)
+        try:
+            with backend.explaining(), backend.engine.connect() as connection:
+                backend._check_server(connection)
+                if not create and not sa.inspect(connection).has_table(studies.name):
+                    raise NoStore(
+                        f"there is no store at {backend.name}; name one with --store or "
+                        "CHEAPTALK_STORE"
+                    )
+        except BaseException:
+            backend.close()
+            raise
+        return backend
+
+    def _check_server(self, connection: sa.Connection) -> None:
+        version = connection.scalar(VERSION) or 0
+        if version < OLDEST:
+            raise StoreError(f"{self.name}: PostgreSQL {OLDEST} or newer is needed, not {version}")
+        encoding = connection.scalar(sa.text("show server_encoding"))
+        if encoding != "UTF8":
+            raise StoreError(
+                f"{self.name}: its encoding is {encoding}; make a database with: createdb -E UTF8"
+            )
+
+    @contextmanager
+    def holding(self, wait: float) -> Iterator[None]:
+        with self.explaining():
+            self._held, connection = None, self._taken(wait)
+        self._held = connection
+        try:
+            yield
+        finally:
+            self._held = None
+            with suppress(sa.exc.SQLAlchemyError):  # a connection that is gone holds nothing
+                connection.scalar(LET_GO, {"lock": WRITER})
+            connection.close()
+
+    def _taken(self, wait: float) -> sa.Connection:
+        """A connection that holds the store for writing."""
+        connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        until = time.monotonic() + wait
+        try:
+            while not connection.scalar(TRY, {"lock": WRITER}):
+                if time.monotonic() >= until:
+                    raise StoreHeld(f"{self.name}: {HELD}")
+                time.sleep(PAUSE)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _begin(self, connection: sa.Connection) -> None:
+        """Begin a transaction; one that writes has waited for others that do."""
+        if not connection.get_execution_options().get("writes", False):
+            return
+        if self._held is not None:
+            self._see_that_it_is_held(self._held)
+        connection.exec_driver_sql(WRITING)
+        connection.execute(WAIT, {"lock": TRANSACTION})
+
+    def _see_that_it_is_held(self, connection: sa.Connection) -> None:
+        try:
+            connection.exec_driver_sql("select 1")
+        except sa.exc.SQLAlchemyError:
+            raise StoreError(
+                f"{self.name}: the connection that held it was lost, and another may write to it "
+                "now; what was committed stays: resume"
+            ) from None
+
+    def cure(self, error: Exception) -> str | None:
+        if not isinstance(error, sa.exc.SQLAlchemyError):
+            return None
+        cause = getattr(error, "orig", None) or error
+        text = (str(cause).strip() or type(cause).__name__).splitlines()[0]
+        text = text.rpartition("FATAL:  ")[2]
+        state = getattr(cause, "sqlstate", None) or ""
+        if not state and isinstance(error, sa.exc.OperationalError):
+            state = next((code for words, code in REFUSALS.items() if words in text), "08")
+        cure = next((cure for code, cure in CURES.items() if state.startswith(code)), None)
+        return f"{text}: {cure}" if cure else text
+
+    def prepared(self, connection: sa.Connection) -> bool:
+        return sa.inspect(connection).has_table(mail.name)
+
+    def prepare(self) -> None:
+        own.create_all(self.engine)
+
+    def renumber(self, connection: sa.Connection) -> None:
+        for table in metadata.sorted_tables:
+            key = table.autoincrement_column
+            if key is not None:
+                last = sa.select(sa.func.max(key)).scalar_subquery()
+                sequence = sa.func.pg_get_serial_sequence(table.name, key.name)
+                now = sa.func.setval(sequence, sa.func.coalesce(last, 1), last.is_not(None))
+                connection.execute(sa.select(now))
+
+    def damage(self, *, whole: bool = False) -> str | None:
+        """None: what is in the server's files is the server's to look after."""
+        return None
+
+    def wipe(self) -> None:
+        with self.explaining(), self.engine.connect() as connection:
+            alone = connection.execution_options(isolation_level="AUTOCOMMIT")
+            alone.exec_driver_sql(f"set lock_timeout = '{PATIENCE}'")
+            try:
+                for table in metadata.sorted_tables:
+                    alone.exec_driver_sql(f'vacuum full "{table.name}"')
+            finally:
+                alone.exec_driver_sql("reset lock_timeout")
+
+    def stamp(self) -> object:
+        with self.explaining(), self.engine.connect() as connection:
+            return connection.scalar(WRITTEN)
+
+
+own = sa.MetaData()
+mail = sa.Table(
+    "mail",
+    own,
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("text", sa.Text, nullable=False),
+)
+ACCOUNT, ORDER = "account", "order/"
+
+
+class TableMailbox:
+    """A table: the account is its row ``account``, orders are rows ``order/ID``."""
+
+    def __init__(self, backend: PostgresBackend) -> None:
+        self._backend = backend
+        self.place = f"{backend.name}, table {mail.name}"
+
+    @contextmanager
+    def _open(self) -> Iterator[sa.Connection]:
+        with self._backend.explaining(), self._backend.engine.begin() as connection:
+            yield connection
+
+    def _write(self, name: str, text: str) -> None:
+        new = insert(mail).values(name=name, text=storable(text))
+        with self._open() as connection:
+            connection.execute(new.on_conflict_do_update(
+                index_elements=["name"], set_={"text": new.excluded.text}
+            ))  # fmt: skip
+
+    def write_account(self, text: str) -> None:
+        self._write(ACCOUNT, text)
+
+    def read_account(self) -> str | None:
+        with self._open() as connection:
+            found = connection.scalar(sa.select(mail.c.text).where(mail.c.name == ACCOUNT))
+        return None if found is None else str(restored(found))
+
+    def post(self, order: str, text: str) -> None:
+        self._write(ORDER + order, text)
+
+    def take(self) -> Iterator[tuple[str, str]]:
+        orders = mail.c.name.startswith(ORDER)
+        with self._open() as connection:
+            rows = connection.execute(sa.delete(mail).where(orders).returning(*mail.c)).all()
+        for _, name, text in sorted(rows):
+            yield name.removeprefix(ORDER), str(restored(text))
+
+    def withdraw(self, order: str) -> None:
+        with self._open() as connection:
+            connection.execute(sa.delete(mail).where(mail.c.name == ORDER + order))
+
+    def clear(self) -> None:
+        with self._open() as connection:
+            connection.execute(sa.delete(mail))

@@ -1,0 +1,271 @@
+"""A store in PostgreSQL: what is its server's, and that it holds what a file does."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+import cheaptalk as ct
+from cheaptalk.records import Store
+from cheaptalk.records.integrity import examine
+from cheaptalk.records.store import postgres
+from cheaptalk.records.store.backend import NoStore, StoreError, StoreHeld
+from cheaptalk.records.store.schema import metadata
+from cheaptalk.records.store.views import VIEWS
+from tests.conftest import Command
+from tests.fakes import Canned, essence, spec, study, with_model
+from tests.postgres import LACKING, Databases, Server, serving
+from tests.records.test_copying import contents
+
+pytestmark = pytest.mark.skipif(LACKING is not None, reason=str(LACKING))
+LOOKED_AT = {
+    "v_costs": ("match_id", "calls", "input_tokens", "dollars", "unpriced", "uncounted"),
+    "v_seats": ("match_id", "place", "player", "payoff", "status"),
+    "v_open_calls": ("match_id", "request", "state", "asked_model", "reply", "input_tokens"),
+}
+"""Columns that are the same wherever a study is played, by views."""
+ODD = "zero \x00, half \ud83d, ours \ue000"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def new(server: Server) -> Databases:
+    return Databases(server)
+
+
+@pytest.fixture
+def url(new: Databases) -> str:
+    """A new database."""
+    return new.new()
+
+
+def essences(store: Store) -> dict[str, Any]:
+    return {one.id: essence(one) for one in store.records("small", bodies=True)}
+
+
+def rows(store: Store, view: str, *columns: str) -> list[str]:
+    wanted: Any = sa.select(*map(sa.column, columns)).select_from(sa.table(view))
+    with store.reading() as connection:
+        return sorted(map(repr, connection.execute(wanted)))
+
+
+def test_it_holds_what_a_file_does(url: str, tmp_path: Path) -> None:
+    with (
+        Store.open(url, create=True) as store,
+        Store.open(tmp_path / "file", create=True) as file,
+    ):
+        for one in (store, file):
+            ct.run(study(**with_model()), one, models=Canned())
+        assert essences(store) == essences(file)
+        assert len(essences(store)) == 6
+        assert examine(store).hurts == []
+        with store.reading() as here, file.reading() as there:
+            for table in metadata.sorted_tables:
+                count = sa.select(sa.func.count()).select_from(table)
+                assert here.scalar(count) == there.scalar(count), table.name
+    with Store.open(url) as again:
+        assert len(essences(again)) == 6
+
+
+def test_its_views_are_those_of_a_file(url: str, tmp_path: Path) -> None:
+    assert [*VIEWS["postgresql"].values()] == [*VIEWS["sqlite"].values()]
+    with (
+        Store.open(url, create=True) as store,
+        Store.open(tmp_path / "file", create=True) as file,
+    ):
+        ct.run(study(**with_model()), file, models=Canned(), cap=ct.studies.Cap(calls=4))
+        ct.records.copy_store(file, store)
+        with store.reading() as here, file.reading() as there:
+            for view in VIEWS["sqlite"].values():
+                every = sa.select(sa.text("*")).select_from(sa.table(view))
+                found, expected = here.execute(every), there.execute(every)
+                assert list(found.keys()) == list(expected.keys())
+                assert len(found.all()) == len(expected.all()), view
+        for view, columns in LOOKED_AT.items():
+            assert rows(store, view, *columns) == rows(file, view, *columns)
+            assert rows(store, view, *columns)
+
+
+def test_what_its_server_holds_in_no_text_is_kept(url: str) -> None:
+    with Store.open(url, create=True) as store:
+        name, kept = "zero \x00", {"said": [ODD, {ODD: float("inf")}]}
+        number = store.register_study(name, kept)
+        found = store.study(name)
+        assert (found.name, found.spec) == (name, kept)
+        assert store.study_id(name) == number
+        store.backend.mailbox.write_account(ODD)
+        assert store.backend.mailbox.read_account() == ODD
+
+
+def test_texts_sort_by_the_numbers_of_their_characters(url: str) -> None:
+    with Store.open(url, create=True) as store:
+        names = ["b", "B", "ä", "a", "_"]
+        for name in names:
+            store.register_study(name, {})
+        query = sa.text("select name from studies order by name")
+        with store.reading() as connection:
+            assert list(connection.scalars(query)) == sorted(names)
+
+
+def test_orders_are_taken_once_in_the_order_they_came(url: str) -> None:
+    with Store.open(url, create=True) as store:
+        mailbox = store.backend.mailbox
+        for order in ("b", "a", "c"):
+            mailbox.post(order, f"do {order}")
+        mailbox.withdraw("a")
+        assert list(mailbox.take()) == [("b", "do b"), ("c", "do c")]
+        assert list(mailbox.take()) == []
+        mailbox.post("d", "too late")
+        mailbox.write_account("{}")
+        mailbox.clear()
+        assert (list(mailbox.take()), mailbox.read_account()) == ([], None)
+
+
+def test_who_was_killed_holds_nothing(url: str) -> None:
+    program = (
+        "import sys, time; from cheaptalk.records import Store\n"
+        "store = Store.open(sys.argv[1], create=True)\n"
+        "with store.writing(): print('held', flush=True); time.sleep(600)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, url], stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        with Store.open(url) as store:
+            with (
+                pytest.raises(StoreHeld, match="another cheaptalk is writing to it"),
+                store.writing(),
+            ):
+                pass
+            other.kill()
+            other.wait()
+            with store.writing(wait=30):
+                store.register_study("mine", {})
+
+
+def test_two_schemas_of_a_database_are_two_stores(url: str) -> None:
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("create schema other")
+    engine.dispose()
+    with (
+        Store.open(url, create=True) as store,
+        Store.open(f"{url}?options=-csearch_path%3Dother", create=True) as other,
+        store.writing(),
+        other.writing(),
+    ):
+        store.register_study("mine", {})
+        assert other.studies() == []
+
+
+def test_a_writer_whose_server_restarts_stops_and_may_go_on(server: Server, url: str) -> None:
+    with Store.open(url, create=True) as store:
+        with store.writing():
+            store.register_study("mine", {})
+            server.control("restart", "immediate")
+            with pytest.raises(StoreError, match=r"stays: .*resume") as caught:
+                store.register_study("other", {})
+        assert store.name in str(caught.value)
+        with store.writing():
+            assert [one.name for one in store.studies()] == ["mine"]
+
+
+def test_somebody_else_s_tables_are_left_alone(url: str) -> None:
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("create table theirs (id integer)")
+    with pytest.raises(NoStore, match="there is no store at"):
+        Store.open(url)
+    with pytest.raises(StoreError, match="is a database, but no store"):
+        Store.open(url, create=True)
+    assert sa.inspect(engine).get_table_names() == ["theirs"]
+    engine.dispose()
+
+
+def test_what_cannot_be_reached_is_told_without_the_password(
+    server: Server, cheaptalk: Command
+) -> None:
+    secret = server.url.replace("tester@", "tester:hush@")
+    cases = {
+        f"{secret}/none": 'database "none" does not exist: make it with createdb',
+        secret.rpartition(":")[0] + ":1/x": "see that the server runs, and that its address",
+        f"{secret}/postgres": "there is no store at",
+        "postgresql://me:hush@host:port/x": "no URL of a database",
+    }
+    for where, said in cases.items():
+        done = cheaptalk("status", "--store", where)
+        assert done.status == 2, done
+        assert said in done.said
+        assert "hush" not in done.err
+        assert len(done.err.strip().splitlines()) < 5
+
+
+def test_a_newer_schema_is_refused(url: str) -> None:
+    with Store.open(url, create=True) as store, store.transaction() as connection:
+        connection.execute(sa.text("update alembic_version set version_num = '9999'"))
+    with pytest.raises(StoreError, match="was written by a newer cheaptalk"):
+        Store.open(url)
+
+
+def test_without_the_extra_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(StoreError, match=r"needs psycopg .*: pip install 'cheaptalk\[postgres\]'"):
+        Store.open("postgresql+psycopg://me@127.0.0.1:9/x")
+
+
+def test_an_old_server_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres, "OLDEST", 99)
+    with pytest.raises(StoreError, match="PostgreSQL 99 or newer is needed, not"):
+        Store.open(url, create=True)
+
+
+def test_nothing_that_was_deleted_stays_in_its_tables(server: Server, url: str) -> None:
+    with Store.open(url, create=True) as store:
+        number = store.register_study("a secret to be forgotten", {})
+        with store.transaction() as connection:
+            connection.execute(sa.text("delete from studies where id = :id"), {"id": number})
+        before = store.backend.stamp()
+        store.backend.wipe()
+        assert store.backend.stamp() != before
+        with store.reading() as connection:
+            path = connection.scalar(sa.text("select pg_relation_filepath('studies')"))
+    assert b"to be forgotten" not in (server.folder / "data" / path).read_bytes()
+
+
+def test_a_study_moves_here_goes_on_and_moves_back(url: str, tmp_path: Path) -> None:
+    made, models = study(**with_model()), Canned()
+    with (
+        Store.open(tmp_path / "first", create=True) as first,
+        Store.open(url, create=True) as here,
+        Store.open(tmp_path / "last", create=True) as last,
+        Store.open(tmp_path / "whole", create=True) as whole,
+    ):
+        ct.run(made, first, models=models, cap=ct.studies.Cap(calls=4))
+        ct.records.copy_store(first, here)
+        assert contents(here) == contents(first)
+        ct.run(made, here, models=models, cap=ct.studies.Cap(calls=4))
+        ct.records.copy_store(here, last)
+        assert contents(last) == contents(here)
+        assert ct.run(made, last, models=models).left == 0
+        bought = len(models.calls)
+        ct.run(made, whole, models=models)
+        assert len(models.calls) == 2 * bought, "nothing was bought twice"
+        assert essences(last) == essences(whole)
+
+
+def test_the_command_line_takes_its_url(url: str, cheaptalk: Command, tmp_path: Path) -> None:
+    page, small = tmp_path / "report.html", tmp_path / "small.json"
+    small.write_text(json.dumps(spec()))
+    assert cheaptalk("run", str(small), "--store", url).status == 0
+    assert "small" in cheaptalk("status", "--store", url).out
+    assert cheaptalk("report", "small", "--store", url, "--out", str(page)).status == 0
+    assert "small" in page.read_text()
