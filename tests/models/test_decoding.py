@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cheaptalk.models.decoding import TO_COME, attention, roomy_cache
+from cheaptalk.models.decoding import TO_COME, Draw, attention, drawn_at_once, roomy_cache
 from cheaptalk.models.local import Generator
 from tests.tiny_model import make_tiny_model
 
@@ -37,6 +37,40 @@ def test_attention_is_pytorch_s(torch: Any, tokens: int, masked: bool) -> None:
     found, weights = attention(module, query, key, value, told, scaling=0.3)
     assert weights is None
     torch.testing.assert_close(found, expected.transpose(1, 2))
+
+
+@pytest.mark.parametrize("temperature", [0.5, 2.0])
+def test_tokens_are_drawn_by_their_chances(torch: Any, temperature: float) -> None:
+    many = 40_000
+    scores = torch.tensor([-torch.inf, 1.0, 0.0, -torch.inf, 2.0, -1.0, -torch.inf])
+    with torch.random.fork_rng():
+        torch.manual_seed(5)
+        left = Draw(temperature)(None, scores.expand(many, -1))
+    assert (left.isfinite().sum(-1) == 1).all()
+    shares = torch.bincount(left.argmax(-1), minlength=len(scores)) / many
+    chances = (scores / temperature).softmax(-1)
+    assert shares[chances == 0].sum() == 0
+    errors = (chances * (1 - chances) / many).sqrt()
+    assert ((shares - chances).abs() <= 4 * errors).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "at_once"),
+    [
+        ({"temperature": 1.0}, {"top_k": 0}, True),
+        ({"temperature": 1.0}, {"top_k": None}, False),
+        ({"temperature": 1.0}, {"top_k": 0, "min_p": 0.1}, False),
+        ({"temperature": 1.0, "top_p": 0.9}, {"top_k": 0}, False),
+        ({}, {"top_k": 0}, False),
+    ],
+)
+def test_what_narrows_the_choice_is_left_to_transformers(
+    given: dict[str, Any], own: dict[str, Any], at_once: bool
+) -> None:
+    config = import_module("transformers").GenerationConfig(do_sample=True, **own)
+    made = drawn_at_once(SimpleNamespace(generation_config=config), given | {"do_sample": True})
+    assert made["do_sample"] is not at_once
+    assert ("logits_processor" in made) is at_once
 
 
 def test_memory_with_room_holds_what_was_appended(torch: Any) -> None:

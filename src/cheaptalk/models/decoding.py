@@ -1,8 +1,9 @@
 """Text that a small model writes on a CPU, a token at a time.
 
 Reading a token costs such a model less than what goes with it: the memory of all before it is
-copied to append the token's own, and attention is planned for as many questions as answers. Here
-memory has room for tokens to come, and one token's attention is two products of matrices.
+copied to append the token's own, attention is planned for as many questions as answers, and chance
+is asked about every word. Here memory has room for tokens to come, one token's attention is two
+products of matrices, and chance is asked once.
 """
 
 from functools import cache
@@ -60,6 +61,48 @@ def attention(
 def roomy_cache() -> Any:
     """An empty cache of transformers, of a layer's memory with room."""
     return import_module("transformers.cache_utils").Cache(layer_class_to_replicate=roomy_layer())
+
+
+NARROWING = (
+    "top_p", "top_h", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "watermarking_config",
+)  # fmt: skip
+"""What a model's own settings may narrow the choice of words by, besides ``top_k``."""
+
+
+def drawn_at_once(model: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Settings under which each token is drawn by one random number, where nothing but temperature
+    decides; otherwise as they are.
+
+    Args:
+        given: arguments of transformers' ``generate``.
+    """
+    own = model.generation_config
+    narrowed = any(given.get(name, getattr(own, name, None)) is not None for name in NARROWING)
+    if "temperature" not in given or narrowed or own.top_k != 0:
+        return given
+    rest = {name: one for name, one in given.items() if name not in ("temperature", "do_sample")}
+    processors = import_module("transformers").LogitsProcessorList
+    return rest | {"do_sample": False, "logits_processor": processors([Draw(given["temperature"])])}
+
+
+class Draw:
+    """Leaves one token of each row, drawn by its chances.
+
+    Args:
+        temperature: what logarithms of chances are divided by.
+    """
+
+    def __init__(self, temperature: float) -> None:
+        self._temperature = temperature
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """Scores, of which all but one in each row are those of what cannot be."""
+        torch = import_module("torch")
+        chances = (scores / self._temperature).softmax(-1).cumsum(-1, dtype=torch.float64)
+        point = torch.rand((len(chances), 1), dtype=chances.dtype, device=chances.device)
+        chosen = torch.searchsorted(chances, point * chances[:, -1:], right=True)
+        chosen = chosen.clamp(max=chances.shape[-1] - 1)
+        return torch.full_like(scores, -torch.inf).scatter_(1, chosen, 0.0)
 
 
 @cache

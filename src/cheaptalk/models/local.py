@@ -16,7 +16,7 @@ from threading import Lock, Thread
 from typing import Any, NamedTuple
 
 from cheaptalk.models.calls import Failure, ModelCall, ModelSettings, Reply, Usage
-from cheaptalk.models.decoding import hasten
+from cheaptalk.models.decoding import drawn_at_once, hasten
 from cheaptalk.models.http.transport import broken
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.readings import Reading, Readings, joined, separate
@@ -300,10 +300,13 @@ class Generator:
         inputs = inputs.to(self.model.device)
         lengths = [len(one) for one in asked]
         known = {"past_key_values": joined(states, lengths)} if states and self._keeps else {}
+        given = _generation(settings, tokens)
+        if self.model.device.type == "cpu":
+            given = drawn_at_once(self.model, given)
         made = self.model.generate(
             **inputs, **known, max_time=max(0.0, until - time.monotonic()),
             pad_token_id=self.tokenizer.pad_token_id, tokenizer=self.tokenizer,
-            return_dict_in_generate=True, **_generation(settings, tokens),
+            return_dict_in_generate=True, **given,
         )  # fmt: skip
         width = inputs["input_ids"].shape[1]
         answers: list[list[int]] = made.sequences[:, width:].tolist()
