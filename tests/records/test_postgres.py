@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,19 @@ def test_orders_are_taken_once_in_the_order_they_came(url: str) -> None:
         mailbox.write_account("{}")
         mailbox.clear()
         assert (list(mailbox.take()), mailbox.read_account()) == ([], None)
+
+
+def test_who_takes_an_order_back_that_is_being_taken_has_come_too_late(url: str) -> None:
+    with Store.open(url, create=True) as store, ThreadPoolExecutor(1) as pool:
+        store.backend.mailbox.post("a", "do it")
+        with store.engine.begin() as connection:
+            connection.execute(sa.delete(postgres.mail))
+            late = pool.submit(store.backend.mailbox.withdraw, "a")
+            waits = sa.text("select count(*) from pg_stat_activity where wait_event_type = 'Lock'")
+            while not connection.scalar(waits):
+                connection.execute(sa.text("select pg_stat_clear_snapshot()"))
+        assert late.result() is None
+        assert list(store.backend.mailbox.take()) == []
 
 
 def test_who_was_killed_holds_nothing(url: str) -> None:

@@ -1,7 +1,7 @@
 """A copy of a store, in a store of any kind."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import sqlalchemy as sa
@@ -64,18 +64,14 @@ def at_rest(store: StoreReader) -> Iterator[None]:
     Raises:
         StoreHeld: somebody does.
     """
-    holding = store.backend.holding(0)
-    try:
-        holding.__enter__()
-    except StoreHeld:
-        raise
-    except StoreError:
+    with ExitStack() as held:
+        try:
+            held.enter_context(store.backend.holding(0))
+        except StoreHeld:
+            raise
+        except StoreError:
+            pass  # nobody can write to it
         yield
-        return
-    try:
-        yield
-    finally:
-        holding.__exit__(None, None, None)
 
 
 def _count(connection: sa.Connection, table: sa.Table) -> int:

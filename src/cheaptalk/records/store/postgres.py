@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from threading import Lock
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
@@ -80,6 +81,7 @@ class PostgresBackend(Backend):
         sa.event.listen(self.engine, "begin", self._begin)
         self.mailbox = TableMailbox(self)
         self._held: sa.Connection | None = None
+        self._asking = Lock()
 
     @classmethod
     def open(cls, url: str, create: bool) -> "PostgresBackend":
@@ -126,7 +128,7 @@ class PostgresBackend(Backend):
     @contextmanager
     def holding(self, wait: float) -> Iterator[None]:
         with self.explaining():
-            self._held, connection = None, self._taken(wait)
+            connection = self._taken(wait)
         self._held = connection
         try:
             yield
@@ -161,7 +163,8 @@ class PostgresBackend(Backend):
 
     def _see_that_it_is_held(self, connection: sa.Connection) -> None:
         try:
-            connection.exec_driver_sql("select 1")
+            with self._asking:  # several threads may write, and this connection is one
+                connection.exec_driver_sql("select 1")
         except sa.exc.SQLAlchemyError:
             raise StoreError(
                 f"{self.name}: the connection that held it was lost, and another may write to it "
@@ -234,8 +237,9 @@ class TableMailbox:
 
     @contextmanager
     def _open(self) -> Iterator[sa.Connection]:
-        with self._backend.explaining(), self._backend.engine.begin() as connection:
-            yield connection
+        engine = self._backend.engine.execution_options(isolation_level="READ COMMITTED")
+        with self._backend.explaining(), engine.begin() as connection:
+            yield connection  # whoever changes what another just changed waits, and fails not
 
     def _write(self, name: str, text: str) -> None:
         new = insert(mail).values(name=name, text=storable(text))
