@@ -1,6 +1,6 @@
-"""Text that a small model writes on a CPU, a token at a time.
+"""Text that a model writes on a CPU, a token at a time.
 
-Reading a token costs such a model less than what goes with it: the memory of all before it is
+Reading a token costs a small model less than what goes with it: the memory of all before it is
 copied to append the token's own, attention is planned for as many questions as answers, and chance
 is asked about every word. Here memory has room for tokens to come, one token's attention is two
 products of matrices, and chance is asked once.
@@ -18,7 +18,7 @@ APART = ("position_bias", "s_aux", "softcap", "cache")
 """What some models add to attention, which theirs heeds and this one would not."""
 
 
-def hasten(model: Any) -> None:
+def set_attention(model: Any) -> None:
     """Let a model's attention be this one, if it is PyTorch's now."""
     if model.config._attn_implementation == "sdpa":
         transformers = import_module("transformers")
@@ -56,11 +56,6 @@ def attention(
         scores = scores.masked_fill_(~attention_mask, torch.finfo(scores.dtype).min)
     weights = scores.softmax(-1, dtype=torch.float32).to(value.dtype)
     return (weights @ value).reshape(chats, 1, heads, -1), None
-
-
-def roomy_cache() -> Any:
-    """An empty cache of transformers, of a layer's memory with room."""
-    return import_module("transformers.cache_utils").Cache(layer_class_to_replicate=roomy_layer())
 
 
 NARROWING = (
@@ -103,6 +98,11 @@ class Draw:
         chosen = torch.searchsorted(chances, point * chances[:, -1:], right=True)
         chosen = chosen.clamp(max=chances.shape[-1] - 1)
         return torch.full_like(scores, -torch.inf).scatter_(1, chosen, 0.0)
+
+
+def roomy_cache() -> Any:
+    """An empty cache of transformers, of a layer's memory with room."""
+    return import_module("transformers.cache_utils").Cache(layer_class_to_replicate=roomy_layer())
 
 
 @cache

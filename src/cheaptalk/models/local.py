@@ -16,7 +16,7 @@ from threading import Lock, Thread
 from typing import Any, NamedTuple
 
 from cheaptalk.models.calls import Failure, ModelCall, ModelSettings, Reply, Usage
-from cheaptalk.models.decoding import drawn_at_once, hasten
+from cheaptalk.models.decoding import drawn_at_once, set_attention
 from cheaptalk.models.http.transport import broken
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.readings import Reading, Readings, joined, separate
@@ -242,7 +242,7 @@ class Generator:
         self.model = model.to(device).eval()
         self._small = device == "cpu" and model.num_parameters() <= SMALL
         if self._small:
-            hasten(self.model)
+            set_attention(self.model)
         self.most, room = self._capacity()
         listed = model.generation_config.eos_token_id
         self._ends = {*(listed if isinstance(listed, list) else [listed])}
