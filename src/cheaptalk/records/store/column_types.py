@@ -66,6 +66,22 @@ class Plain(sa.types.TypeDecorator[Any]):
         raise DamagedValue(f"{value!r:.40} stands where a {self.what} should")
 
 
+class HeldText(sa.types.TypeDecorator[str]):
+    """Text in PostgreSQL, in characters that it holds and in the order of their numbers."""
+
+    cache_ok = True
+    impl = sa.Text
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> Any:
+        return storable(value)
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
+        return restored(value)
+
+
+HELD = HeldText(collation="C")
+
+
 class Words(Plain):
     """Text, which sorts by the numbers of its characters."""
 
@@ -73,16 +89,7 @@ class Words(Plain):
     impl, kinds, what = sa.String, (str,), "text"
 
     def load_dialect_impl(self, dialect: sa.Dialect) -> Any:
-        if dialect.name == "postgresql":
-            return dialect.type_descriptor(sa.Text(collation="C"))
-        return super().load_dialect_impl(dialect)
-
-    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> Any:
-        return storable(value) if dialect.name == "postgresql" else value
-
-    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
-        read = super().process_result_value(value, dialect)
-        return restored(read) if dialect.name == "postgresql" else read
+        return HELD if dialect.name == "postgresql" else super().load_dialect_impl(dialect)
 
 
 class LongWords(Words):
