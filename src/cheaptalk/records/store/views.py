@@ -31,9 +31,6 @@ def _filled(column: str) -> str:
     return _cast(f"nullif({_cast(column, 'text')}, 'null')", "json")
 
 
-# A moment as ISO 8601 writes it; nested JSON, or null where it is filled with none; the entries of an
-# object, and one of them; what stands at a path of it as text, a part, a count, an amount or a flag;
-# a truth as a number, between "number" and "end"; and what a join or a query in a query ends with.
 SQLITE: Mapping[str, Word] = {
     "moment": lambda column: f"strftime('%Y-%m-%dT%H:%M:%fZ', {column}, 'unixepoch')",
     "nested": lambda column: f"json({column})",
@@ -52,6 +49,9 @@ SQLITE: Mapping[str, Word] = {
     "end": "",
     "bought": "",
 }
+"""The template's words: a moment as ISO 8601 writes it; nested JSON, null where it is filled with
+none; entries of an object, and one of them; what stands at a path, as text, part, count, amount or
+flag; a truth as a number, up to its end; and what ends a join, or a query within a query."""
 POSTGRESQL: Mapping[str, Word] = {
     "moment": lambda column: (
         f"to_char(to_timestamp({column}) at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
