@@ -349,7 +349,7 @@ def test_what_was_written_before_a_restart_counts_after_it(tmp_path: Path) -> No
 def test_a_prompt_whose_time_ran_out_while_the_server_was_away_is_put_again(
     tmp_path: Path,
 ) -> None:
-    games = {"games": {"attention": {"after": [0, 0], "seconds": 30}}}
+    games = {"games": {"attention": {"after": [99, 99], "seconds": 300}}}
     study = people_study(BOT, path=[CONSENT, games, SURVEY])
 
     async def first(there: Open) -> tuple[str, float]:
