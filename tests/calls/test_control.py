@@ -371,7 +371,7 @@ def test_a_killed_run_is_not_taken_for_a_living_one(tmp_path: Path, store: Store
 
 
 def test_scripted_matches_can_be_stopped_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cheaptalk.studies.runs.scripted.CHUNK", 2)
+    monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 2)
     stopping = threading.Event()
 
     def stop_once(progress: ct.Progress) -> None:

@@ -156,7 +156,7 @@ def test_who_was_killed_holds_nothing(url: str) -> None:
         assert other.stdout.readline() == b"held\n"
         with Store.open(url) as store:
             with (
-                pytest.raises(StoreHeld, match="another cheaptalk is writing to it"),
+                pytest.raises(StoreHeld, match=r"another cheaptalk .* is writing to it"),
                 store.writing(),
             ):
                 pass
@@ -181,16 +181,14 @@ def test_two_schemas_of_a_database_are_two_stores(url: str) -> None:
         assert other.studies() == []
 
 
-def test_a_writer_whose_server_restarts_stops_and_may_go_on(server: Server, url: str) -> None:
+def test_a_writer_whose_server_restarts_goes_on(server: Server, url: str) -> None:
     with Store.open(url, create=True) as store:
         with store.writing():
             store.register_study("mine", {})
             server.control("restart", "immediate")
-            with pytest.raises(StoreError, match=r"stays: .*resume") as caught:
-                store.register_study("other", {})
-        assert store.name in str(caught.value)
-        with store.writing():
-            assert [one.name for one in store.studies()] == ["mine"]
+            store.register_study("other", {})
+        with Store.open(url) as later, later.writing():
+            assert [one.name for one in later.studies()] == ["mine", "other"]
 
 
 def test_somebody_else_s_tables_are_left_alone(url: str) -> None:

@@ -27,7 +27,6 @@ from cheaptalk.records.store import migration, migrations, schema, sqlite
 from cheaptalk.records.store import store as module
 from cheaptalk.records.store.views import VIEWS
 from cheaptalk.studies import lay_out
-from cheaptalk.studies.runs import scripted
 from tests.fakes import Canned, essence, study, with_model
 from tests.records.stored import Shelf
 
@@ -473,7 +472,7 @@ def essences(path: Path) -> dict[str, Any]:
 def test_a_full_disk_loses_nothing_and_the_study_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scripted, "CHUNK", 4)
+    monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 4)
     path, whole = tmp_path / "a.sqlite", tmp_path / "whole.sqlite"
     small = study(deals=20)
     with Store.open(path, create=True) as store:

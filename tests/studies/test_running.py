@@ -122,7 +122,7 @@ def test_one_player_may_have_a_name_in_each_study(store: Store) -> None:
 
 
 def test_progress_is_told_after_every_step(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scripted, "CHUNK", 2)
+    monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 2)
     told: list[tuple[int, int]] = []
     ct.run(study(deals=3), store, progress=lambda one: told.append((one.done, one.left)))
     assert told == [(0, 6), (2, 4), (4, 2), (6, 0)]
@@ -206,7 +206,7 @@ def test_several_processes_play_the_same_as_one(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scripted, "WORTH_WORKERS", 0)
-    monkeypatch.setattr(scripted, "CHUNK", 3)
+    monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 3)
     made = study(players={"luck": {"strategy": "random"}}, pairing="self", deals=10)
     ct.run(made, store, workers=2)
     with Store.open(tmp_path / "alone.sqlite", create=True) as other:
@@ -219,7 +219,7 @@ def test_a_killed_process_is_told_and_what_was_played_is_kept(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scripted, "WORTH_WORKERS", 0)
-    monkeypatch.setattr(scripted, "CHUNK", 1)
+    monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 1)
     monkeypatch.setattr(scripted, "_play_ends", _kill_on_the_last)
     made = study(deals=4)
     with pytest.raises(CheaptalkError, match="was killed, perhaps for want of memory"):
@@ -269,7 +269,7 @@ def _soon(something: Callable[[], T]) -> T:
 def test_an_interrupt_between_two_chunks_loses_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scripted, "CHUNK", 2)
+    monkeypatch.setattr("cheaptalk.studies.runs.run.CHUNK", 2)
 
     def stop(progress: Progress) -> None:
         if progress.done == 4:

@@ -237,7 +237,7 @@ def last_account(store: Store) -> RunState | None:
 
 
 def check_free(store: Store) -> None:
-    """Refuse a store to which another process writes.
+    """Refuse a store to which another process writes that does not share its work.
 
     Raises:
         StoreHeld: one does; the message says which, on what, and what to do.
@@ -247,6 +247,8 @@ def check_free(store: Store) -> None:
         with store.writing():
             return
     except StoreHeld:
+        if store.backend.shared():
+            return
         with suppress(ControlError):
             if (state := account_of(store)) is not None:
                 raise StoreHeld(_busy(store, state)) from None

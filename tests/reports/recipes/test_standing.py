@@ -196,7 +196,7 @@ def test_the_order_in_which_matches_were_stored_changes_no_digit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def backwards(*given: Any) -> Any:
-        return ([*reversed(chunk)] for chunk in play_scripted(*given))
+        return ((share, [*reversed(chunk)]) for share, chunk in play_scripted(*given))
 
     study = ct.studies.parse_study(NEW | {"deals": 40}, "here")
     ct.run(study, tmp_path / "one.sqlite")

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from cheaptalk.models import Reply
 from cheaptalk.records.record import SETTLED, Ended, Status
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.reader import StoreReader, in_flight, members_of
+from cheaptalk.records.store.reader import StoreReader, in_flight, members_of, patient
 from cheaptalk.records.store.schema import insert
 from cheaptalk.records.store.store import NewMatch, Store, write_matches
 
@@ -142,8 +142,9 @@ class Ledger:
     def _commit(self, batch: list[LedgerWrite]) -> None:
         """Write all jobs or, where one of them cannot be written, each by itself."""
         try:
-            with self.store.transaction() as connection:
-                results = [work(connection) for work, _ in batch]
+            results = self.store.backend.commit(
+                lambda connection: [work(connection) for work, _ in batch]
+            )
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for the write
             if len(batch) > 1:
                 for job in batch:
@@ -188,6 +189,7 @@ def mark_unresolved(store: Store) -> int:
         return connection.execute(marked).rowcount
 
 
+@patient
 def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
     """The answered calls of a match that did not end yet."""
     query = sa.select(calls).where(calls.c.match_id == match_id, calls.c.state == "answered")
@@ -200,6 +202,7 @@ def past_calls(store: Store, match_id: str) -> dict[CallKey, PastCall]:
         }
 
 
+@patient
 def how_it_ended(store: Store, match_id: str) -> Ended | None:
     """How a match ended in play; None where it did not, and is to be played."""
     table = schema.matches
@@ -237,6 +240,7 @@ def annotated(
     ]
 
 
+@patient
 def noted_calls(store: Store, match_id: str) -> dict[CallKey, Noted]:
     """The answered calls of a match that did not end yet: when they were made, and for whom."""
     with store.reading() as connection:
@@ -244,6 +248,7 @@ def noted_calls(store: Store, match_id: str) -> dict[CallKey, Noted]:
     return {CallKey(*row[:4]): Noted(*row[4:]) for row in rows}
 
 
+@patient
 def sendings(store: Store, match_id: str) -> dict[CallKey, int]:
     """How often each call of a match was sent so far, whatever came of it."""
     query = (

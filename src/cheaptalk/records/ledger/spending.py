@@ -9,7 +9,7 @@ from cheaptalk.models import Usage
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.record import MatchRecord
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.reader import StoreReader, members_of
+from cheaptalk.records.store.reader import StoreReader, members_of, patient
 from cheaptalk.records.store.store import set_aside
 
 matches, members, calls, studies, purchases = (
@@ -69,6 +69,7 @@ def paid_by_others(store: StoreReader, study: str) -> dict[str, int]:
         return dict(connection.execute(query).all())
 
 
+@patient
 def spent_on(store: StoreReader, match_id: str) -> Cost:
     """What a match has taken so far that is not part of its record yet."""
     with store.reading() as connection:
@@ -157,6 +158,7 @@ def latest_replies(
                     yield entry["call"], entry["reply"] or {}
 
 
+@patient
 def uncounted_on(store: StoreReader, match_id: str) -> list[Mapping[str, Any]]:
     """Such calls of a match that are not part of its record yet."""
     return _uncounted_in_ledger(store, calls.c.match_id == match_id)

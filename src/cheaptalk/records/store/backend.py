@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from json import JSONDecodeError
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 
 from cheaptalk.records.shapes import DamagedValue
+from cheaptalk.records.store.shares import Shares, Undivided
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.rules.registry import Registry, is_function
+
+T = TypeVar("T")
 
 
 class StoreError(CheaptalkError):
@@ -31,11 +34,21 @@ class StoreHeld(StoreError):
     """Another process is writing to the store."""
 
 
-HELD = (
-    "another cheaptalk is writing to it; wait for it to end, or stop it (look after a run with: "
-    "cheaptalk ctl STUDY)"
-)
-"""Why a second writer is refused."""
+def held_by(other: str = "") -> str:
+    """Why a second writer is refused.
+
+    Args:
+        other: who writes, where that is known.
+    """
+    who = f" ({other})" if other else ""
+    return (
+        f"another cheaptalk{who} is writing to it; wait for it to end, or stop it (look after a "
+        "run with: cheaptalk ctl STUDY)"
+    )
+
+
+class StoreAway(StoreError):
+    """The database's server went away, or is not back yet."""
 
 
 class DamagedStore(StoreError):
@@ -108,9 +121,55 @@ class Backend(ABC):
             StoreError: it cannot be written.
         """
 
+    @contextmanager
+    def sharing(self, work: str) -> Iterator[Shares]:
+        """Hold the store for writing, together with others that do the same work where several can.
+
+        Args:
+            work: differs for those that do something else.
+
+        Raises:
+            StoreHeld: somebody else holds it.
+            StoreError: it cannot be written.
+        """
+        with self.holding(0):
+            yield Undivided()
+
+    def shared(self) -> bool:
+        """Whether whoever writes to it now shares the work with others that come."""
+        return False
+
+    def patiently(self, work: Callable[[], T]) -> T:
+        """Do some reading; once more where the database was away and this process holds it."""
+        return work()
+
+    def commit(self, work: Callable[[sa.Connection], T]) -> T:
+        """Do some writing in a transaction, which is kept once; work may be called again where the
+        database went away before it kept what was written, and this process holds it.
+        """
+        with self.transaction() as connection:
+            return work(connection)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sa.Connection]:
+        """A connection whose work is committed at the end, or undone by an error.
+
+        Another writer waits from the beginning on, not only from the first write.
+        """
+        with (
+            self.explaining(),
+            self.engine.connect() as connection,
+            connection.execution_options(writes=True).begin(),
+        ):
+            yield connection
+
     @abstractmethod
     def cure(self, error: Exception) -> str | None:
         """What a database error means and what to do, in a sentence; None where it is no such."""
+
+    def away(self, error: Exception) -> bool:
+        """Whether a database error says that its server is away."""
+        return False
 
     @abstractmethod
     def prepared(self, connection: sa.Connection) -> bool:
@@ -163,7 +222,7 @@ class Backend(ABC):
             said = self.cure(error)
             if said is None:
                 raise
-            raise StoreError(f"{self.name}: {said}") from error
+            raise (StoreAway if self.away(error) else StoreError)(f"{self.name}: {said}") from error
 
 
 Opener: TypeAlias = Callable[[str, bool], Backend]

@@ -1,21 +1,25 @@
 """Stores in PostgreSQL: a database that many machines reach.
 
-A store is what stands in one schema of a database. Whoever writes holds a lock of the server's,
-which is let go with the connection, whatever becomes of the process.
+A store is what stands in one schema of a database. Whoever writes has a lease, which it loses when
+it is not heard of any more.
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from threading import Lock
+from typing import TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from cheaptalk.records.store.backend import HELD, Backend, NoStore, StoreError, StoreHeld
+from cheaptalk.records.store.backend import Backend, NoStore, StoreAway, StoreError
 from cheaptalk.records.store.held_text import restored, storable, storable_text, stored_data
+from cheaptalk.records.store.leases import PAUSE, WAIT, Lease, leases, own
 from cheaptalk.records.store.schema import metadata, studies
+from cheaptalk.records.store.shares import Shares
+
+T = TypeVar("T")
 
 EXTRA = "pip install 'cheaptalk[postgres]'"
 OLDEST = 13
@@ -27,13 +31,12 @@ WRITING = (
     f"set local lock_timeout = '{PATIENCE}'"
 )
 """A transaction that writes sees what others wrote while it waited, and is kept once it is done."""
-PAUSE = 0.1
-"""Seconds between two looks whether a store has been let go."""
-WRITER, TRANSACTION = 20_260, 20_261
-"""Numbers of our two locks; their second number is the schema's, since locks are a database's."""
-TRY = sa.text("select pg_try_advisory_lock(:lock, hashtext(current_schema()))")
-LET_GO = sa.text("select pg_advisory_unlock(:lock, hashtext(current_schema()))")
-WAIT = sa.text("select pg_advisory_xact_lock(:lock, hashtext(current_schema()))")
+OUTAGE = 600.0
+"""Seconds for which a process that holds the store waits for its server."""
+AWAY = ("08", "57P")
+"""Beginnings of SQLSTATE codes that say that the server is away."""
+TRANSACTION = "transaction"
+KEPT = sa.text("select pg_xact_status(cast(:number as xid8))")
 VERSION = sa.text("select cast(current_setting('server_version_num') as integer) / 10000")
 WRITTEN = sa.text("select cast(pg_snapshot_xmax(pg_current_snapshot()) as text)")
 UNREACHED = "see that the server runs, and that its address is right"
@@ -52,21 +55,31 @@ CURES = {
 }
 """Cures by the beginnings of SQLSTATE codes."""
 REFUSALS = {
+    "accepting connections": "57P03",
+    "starting up": "57P03",
+    "shutting down": "57P03",
+    "recovery mode": "57P03",
     "database": "3D000",
     "role": "28",
     "password": "28",
     "pg_hba": "28",
     "too many": "53300",
-    "starting up": "57",
-    "shutting down": "57",
 }
 """Those of codes by words of a server that lets nobody in, since such errors have none."""
+
+mail = sa.Table(
+    "mail",
+    own,
+    sa.Column("number", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False, unique=True),
+    sa.Column("text", sa.Text, nullable=False),
+)
 
 
 class PostgresBackend(Backend):
     """A store in a database of a PostgreSQL server."""
 
-    own_tables = frozenset({"mail"})
+    own_tables = frozenset(own.tables)
 
     def __init__(self, url: sa.URL) -> None:
         self.name = url.render_as_string(hide_password=True)
@@ -80,8 +93,7 @@ class PostgresBackend(Backend):
         )
         sa.event.listen(self.engine, "begin", self._begin)
         self.mailbox = TableMailbox(self)
-        self._held: sa.Connection | None = None
-        self._asking = Lock()
+        self.lease: Lease | None = None
 
     @classmethod
     def open(cls, url: str, create: bool) -> "PostgresBackend":
@@ -127,67 +139,95 @@ class PostgresBackend(Backend):
 
     @contextmanager
     def holding(self, wait: float) -> Iterator[None]:
-        with self.explaining():
-            connection = self._taken(wait)
-        self._held = connection
-        try:
+        with self._leased(None, wait):
             yield
-        finally:
-            self._held = None
-            with suppress(sa.exc.SQLAlchemyError):  # a connection that is gone holds nothing
-                connection.scalar(LET_GO, {"lock": WRITER})
-            connection.close()
 
-    def _taken(self, wait: float) -> sa.Connection:
-        """A connection that holds the store for writing."""
-        connection = self.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        until = time.monotonic() + wait
+    @contextmanager
+    def sharing(self, work: str) -> Iterator[Shares]:
+        with self._leased(work, 0) as lease:
+            yield lease
+
+    @contextmanager
+    def _leased(self, work: str | None, wait: float) -> Iterator[Lease]:
+        with self.explaining():
+            self.prepare()
+            self.lease = lease = Lease(self.engine, self.name, work, wait)
         try:
-            while not connection.scalar(TRY, {"lock": WRITER}):
-                if time.monotonic() >= until:
-                    raise StoreHeld(f"{self.name}: {HELD}")
-                time.sleep(PAUSE)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+            yield lease
+        finally:
+            self.lease = None
+            lease.end()
+
+    def shared(self) -> bool:
+        with self.explaining(), self.engine.connect() as connection:
+            alone = sa.select(leases.c.number).where(leases.c.work.is_(None))
+            return connection.execute(alone).first() is None
 
     def _begin(self, connection: sa.Connection) -> None:
         """Begin a transaction; one that writes has waited for others that do."""
-        if not connection.get_execution_options().get("writes", False):
-            return
-        if self._held is not None:
-            self._see_that_it_is_held(self._held)
-        connection.exec_driver_sql(WRITING)
-        connection.execute(WAIT, {"lock": TRANSACTION})
+        if connection.get_execution_options().get("writes", False):
+            connection.exec_driver_sql(WRITING)
+            connection.execute(WAIT)
+            if self.lease is not None:
+                connection.info[TRANSACTION] = self.lease.renew(connection)
 
-    def _see_that_it_is_held(self, connection: sa.Connection) -> None:
-        try:
-            with self._asking:  # several threads may write, and this connection is one
-                connection.exec_driver_sql("select 1")
-        except sa.exc.SQLAlchemyError:
-            raise StoreError(
-                f"{self.name}: the connection that held it was lost, and another may write to it "
-                "now; what was committed stays: resume"
-            ) from None
+    def patiently(self, work: Callable[[], T]) -> T:
+        outage: float | None = None
+        while True:
+            try:
+                return work()
+            except StoreAway:
+                outage = outage or time.monotonic()
+                if self.lease is None or time.monotonic() - outage > OUTAGE:
+                    raise
+            time.sleep(PAUSE)
+
+    def commit(self, work: Callable[[sa.Connection], T]) -> T:
+        number, result = "", None
+
+        def kept() -> bool:
+            with self.explaining(), self.engine.connect() as connection:
+                return str(connection.scalar(KEPT, {"number": number})) == "committed"
+
+        def once() -> T:
+            nonlocal number, result
+            if number and kept():
+                return cast(T, result)
+            with self.transaction() as connection:
+                number = connection.info.get(TRANSACTION, "")
+                result = work(connection)
+            return result
+
+        return self.patiently(once)
+
+    def away(self, error: Exception) -> bool:
+        return isinstance(error, sa.exc.DBAPIError) and self._state(error).startswith(AWAY)
 
     def cure(self, error: Exception) -> str | None:
         if not isinstance(error, sa.exc.SQLAlchemyError):
             return None
-        cause = getattr(error, "orig", None) or error
-        text = (str(cause).strip() or type(cause).__name__).splitlines()[0]
-        text = text.rpartition("FATAL:  ")[2]
-        state = getattr(cause, "sqlstate", None) or ""
-        if not state and isinstance(error, sa.exc.OperationalError):
-            state = next((code for words, code in REFUSALS.items() if words in text), "08")
+        text, state = _said(error), self._state(error)
         cure = next((cure for code, cure in CURES.items() if state.startswith(code)), None)
         return f"{text}: {cure}" if cure else text
 
+    @staticmethod
+    def _state(error: sa.exc.SQLAlchemyError) -> str:
+        """The SQLSTATE of an error; by its words where the server let nobody in."""
+        state: str = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
+        if not state and isinstance(error, sa.exc.OperationalError):
+            return next((code for words, code in REFUSALS.items() if words in _said(error)), "08")
+        return state
+
     def prepared(self, connection: sa.Connection) -> bool:
-        return sa.inspect(connection).has_table(mail.name)
+        return set(own.tables) <= set(sa.inspect(connection).get_table_names())
 
     def prepare(self) -> None:
-        own.create_all(self.engine)
+        with self.engine.connect() as connection:
+            if self.prepared(connection):
+                return
+        with self.engine.begin() as connection:
+            connection.execute(WAIT)
+            own.create_all(connection)
 
     def renumber(self, connection: sa.Connection) -> None:
         for table in metadata.sorted_tables:
@@ -217,14 +257,13 @@ class PostgresBackend(Backend):
             return connection.scalar(WRITTEN)
 
 
-own = sa.MetaData()
-mail = sa.Table(
-    "mail",
-    own,
-    sa.Column("number", sa.Integer, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False, unique=True),
-    sa.Column("text", sa.Text, nullable=False),
-)
+def _said(error: sa.exc.SQLAlchemyError) -> str:
+    """What an error says, in a line."""
+    cause = getattr(error, "orig", None) or error
+    text = (str(cause).strip() or type(cause).__name__).splitlines()[0]
+    return text.rpartition("FATAL:  ")[2]
+
+
 ACCOUNT, ORDER = "account", "order/"
 
 
@@ -248,8 +287,14 @@ class TableMailbox:
                 index_elements=["name"], set_={"text": new.excluded.text}
             ))  # fmt: skip
 
+    def _silent(self) -> bool:
+        """Whether another speaks for all who share the work."""
+        lease = self._backend.lease
+        return lease is not None and lease.work is not None and not lease.leads()
+
     def write_account(self, text: str) -> None:
-        self._write(ACCOUNT, text)
+        if not self._silent():
+            self._write(ACCOUNT, text)
 
     def read_account(self) -> str | None:
         with self._open() as connection:
@@ -260,6 +305,8 @@ class TableMailbox:
         self._write(ORDER + order, text)
 
     def take(self) -> Iterator[tuple[str, str]]:
+        if self._silent():
+            return
         orders = mail.c.name.startswith(ORDER)
         with self._open() as connection:
             rows = connection.execute(sa.delete(mail).where(orders).returning(*mail.c)).all()
@@ -271,5 +318,7 @@ class TableMailbox:
             connection.execute(sa.delete(mail).where(mail.c.name == ORDER + order))
 
     def clear(self) -> None:
+        if self._silent():
+            return
         with self._open() as connection:
             connection.execute(sa.delete(mail))

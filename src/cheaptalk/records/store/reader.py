@@ -1,11 +1,12 @@
 """Reading a store: studies, statuses, matches, calls."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
@@ -21,6 +22,8 @@ from cheaptalk.rules.display import brief
 AT_ONCE = 10_000
 """Matches that are looked up by their ids together."""
 T = TypeVar("T")
+S = TypeVar("S", bound="StoreReader")
+P = ParamSpec("P")
 NUMBERS = [one for one in schema.matches.c if isinstance(one.type, sa.Integer | sa.Float)]
 """Columns of numbers in the table of matches, which nothing has looked at when they are read."""
 COLUMNS = [
@@ -30,6 +33,16 @@ COLUMNS = [
 ]
 """All columns of the table of matches, the body last."""
 NUMERIC = {int, float, type(None)}
+
+
+def patient(read: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Have a function that reads a store do so once more where its server was away meanwhile."""
+
+    @wraps(read)
+    def patiently(store: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return store.backend.patiently(lambda: read(store, *args, **kwargs))
+
+    return patiently
 
 
 def chunks(items: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from filelock import FileLock, Timeout
 
 from cheaptalk.records.encoding import data_of, text_of
-from cheaptalk.records.store.backend import HELD, Backend, NoStore, StoreError, StoreHeld
+from cheaptalk.records.store.backend import Backend, NoStore, StoreError, StoreHeld, held_by
 from cheaptalk.whole_files import whole_file
 
 BUSY = "another program is writing to it; wait for it to end, or stop it"
@@ -85,7 +85,7 @@ class SqliteBackend(Backend):
         try:
             lock.acquire(timeout=wait)
         except Timeout:
-            raise StoreHeld(f"{self.path}: {HELD}") from None
+            raise StoreHeld(f"{self.path}: {held_by()}") from None
         except OSError as error:
             raise StoreError(
                 f"{self.path} cannot be written: {error.strerror}: {lock.lock_file}"

@@ -6,7 +6,7 @@ set aside: they stay in the store and its exports, and no report counts them.
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import fields
 from importlib import import_module
@@ -24,6 +24,7 @@ from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import Backend, StoreError, open_backend
 from cheaptalk.records.store.reader import StoreReader, chunks, members_of
 from cheaptalk.records.store.schema import insert
+from cheaptalk.records.store.shares import Shares, Undivided
 from cheaptalk.rules import Game
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import shown
@@ -154,16 +155,30 @@ class Store(StoreReader):
         return self.backend.holding(wait)
 
     @contextmanager
+    def sharing(self, work: str | None) -> Iterator[Shares]:
+        """Hold the store for writing, with others that do the same work where its kind lets them.
+
+        Args:
+            work: differs for those that do something else; None to be alone.
+
+        Raises:
+            StoreHeld: somebody else holds it.
+            StoreError: it cannot be written.
+        """
+        if work is not None:
+            with self.backend.sharing(work) as shares:
+                yield shares
+        else:
+            with self.writing():
+                yield Undivided()
+
+    @contextmanager
     def transaction(self) -> Iterator[sa.Connection]:
         """A connection whose work is committed at the end, or undone by an error.
 
         Another writer waits from the beginning on, not only from the first write.
         """
-        with (
-            self.backend.explaining(),
-            self.backend.engine.connect() as connection,
-            connection.execution_options(writes=True).begin(),
-        ):
+        with self.backend.transaction() as connection:
             yield connection
 
     # Studies, configurations, players
@@ -232,12 +247,25 @@ class Store(StoreReader):
 
     # Matches
 
-    def add(self, study_id: int, matches: Sequence[NewMatch]) -> None:
-        """Store matches that ended, whole or not at all, and drop their live rows."""
+    def add(
+        self,
+        study_id: int,
+        matches: Sequence[NewMatch],
+        also: Callable[[sa.Connection], None] = lambda _: None,
+    ) -> None:
+        """Store matches that ended, whole or not at all, and drop their live rows.
+
+        Args:
+            also: what else is written then.
+        """
         if not matches:
             return
-        with self.transaction() as connection:
+
+        def write(connection: sa.Connection) -> None:
             write_matches(connection, study_id, matches)
+            also(connection)
+
+        self.backend.commit(write)
 
 
 class StudyRows:

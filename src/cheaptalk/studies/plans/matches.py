@@ -298,26 +298,41 @@ class PlannedMatches(Sequence[PlannedMatch]):
             first_match = partial(ours.__getitem__, 0)
             yield Group(ours[0].configuration, ours[0].seating, len(ours), first_match)
 
-    def left(self, done: "Marks", *, instant: bool) -> Iterator[PlannedMatch]:
+    def left(
+        self, done: "Marks", *, instant: bool, start: int = 0, stop: int | None = None
+    ) -> Iterator[PlannedMatch]:
         """The matches that are not done, between scripts or with others, in order.
 
         Args:
             done: marks of those that are, by their number.
             instant: whether those between scripts are wanted.
+            start, stop: the numbers of the first that is looked at, and of the one behind the last.
         """
-        number = 0
-        for block in self.blocks:
+        stop = len(self) if stop is None else stop
+        for block, place, number in self._wanted(instant, start, stop):
+            if not done[number]:
+                yield self.more[place] if block is None else block.match(place)
+
+    def numbers_left(self, done: "Marks", *, instant: bool) -> Iterator[int]:
+        """The numbers of the matches that are not done, between scripts or with others."""
+        wanted = self._wanted(instant, 0, len(self))
+        return (number for _, _, number in wanted if not done[number])
+
+    def _wanted(
+        self, instant: bool, start: int, stop: int
+    ) -> Iterator[tuple[Block | None, int, int]]:
+        """Blocks (None for the further matches), places in them and numbers of all such matches."""
+        for first, block in zip(self._starts, self.blocks, strict=False):
             wanted = [_instant(seating) is instant for seating in block.seatings]
-            if not any(wanted):
-                number += len(block)
-                continue
-            for place in block.places():
-                if wanted[block.seated(place)] and not done[number]:
-                    yield block.match(place)
-                number += 1
+            here = slice(max(0, start - first), max(0, stop - first))
+            if any(wanted):
+                for number, place in enumerate(block.places()[here], first + here.start):
+                    if wanted[block.seated(place)]:
+                        yield block, place, number
+        first = self._starts[-1]
         for place, match in enumerate(self.more):
-            if match.scripted is instant and not done[number + place]:
-                yield match
+            if match.scripted is instant and start <= first + place < stop:
+                yield None, place, first + place
 
 
 def _instant(seating: Sequence[Seated]) -> bool:

@@ -21,6 +21,7 @@ class Progress:
         planned, before: matches of the plan, and those of them that had ended before this run.
         rest: matches of the study that have not ended and that this run is not to play, as its plan
             is a part of the study's.
+        elsewhere: matches that other runs of the study have ended meanwhile.
         counts: this run's matches by status.
         problems: why matches failed or were forfeited, counted.
         kinds: this run's answers of models and people in matches that ended, by player and kind.
@@ -63,6 +64,7 @@ class Progress:
     waiting: int = 0
     cached: CacheUse | None = None
     rest: int = 0
+    elsewhere: int = 0
 
     def __repr__(self) -> str:
         text = f"{self.done:,} of {self.planned:,} matches done, {self.failed:,} failed"
@@ -74,6 +76,8 @@ class Progress:
         rows = [("before this run", self.before)]
         if self.set_aside:
             rows += [("set aside, of earlier forms of the study", self.set_aside)]
+        if self.elsewhere:
+            rows += [("by other runs meanwhile", self.elsewhere)]
         rows += [(f"{status.value} now", count) for status, count in self.counts.items()]
         rows += [
             (f"{label}: {kind}", n)
@@ -87,7 +91,12 @@ class Progress:
 
     @property
     def done(self) -> int:
-        """Matches of the plan that have ended, before or in this run."""
+        """Matches of the plan that have ended, before, in this run or in others meanwhile."""
+        return self.here + self.elsewhere
+
+    @property
+    def here(self) -> int:
+        """Those of them that this run ended, or found."""
         return self.before + sum(self.counts[status] for status in SETTLED)
 
     @property

@@ -1,11 +1,12 @@
 """Running a study: play what is planned and not yet in the store."""
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from types import MappingProxyType
 
@@ -22,11 +23,13 @@ from cheaptalk.players import AskPerson, Sources
 from cheaptalk.records import Ended, Status, Store
 from cheaptalk.records.exclusions import excluded
 from cheaptalk.records.forfeits import Forfeit, invalid
+from cheaptalk.records.identity import digest, study_digest
 from cheaptalk.records.ledger.batches import calls_in_batches
 from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.reader import chunks
+from cheaptalk.records.store.shares import Share, Shares
 from cheaptalk.records.store.store import StudyRows, adopt, note_run
 from cheaptalk.rules import ReplayMismatch
 from cheaptalk.studies.estimates.experience import ENOUGH
@@ -36,10 +39,16 @@ from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
 from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES, Host, match_row, recordings
 from cheaptalk.studies.runs.progress import Progress
-from cheaptalk.studies.runs.scripted import play_scripted
+from cheaptalk.studies.runs.scripted import Work, play_scripted
 from cheaptalk.studies.runs.time_left import TimeLeft
 from cheaptalk.studies.study import Study
 
+SCRIPTED, LIVE = "scripted", "live"
+"""Kinds of work: matches between scripts, and those with models or people."""
+CHUNK = 512
+"""Matches between scripts that are played, handed over and committed together."""
+LOOK = 0.5
+"""Seconds between two looks at what other runs do."""
 NOTHING_EXPECTED: Mapping[str, float] = MappingProxyType({})
 
 
@@ -97,16 +106,25 @@ def run(
                 planned, opened, ask_person=ask_person, prices=prices, cap=cap, batching=batching
             )
         sources = Sources(recordings(opened), ask_person)
-        with opened.writing():
+        with opened.sharing(_work(checked.plan)) as shares:
             at_once = concurrency or (CONCURRENCY if checked.batching is None else IN_BATCHES)
             new_desk = partial(
                 open_desk, opened, models=models, concurrency=at_once, patience=patience,
                 cache=call_cache,
             )  # fmt: skip
-            playing = _Run(checked, opened, progress, new_desk, sources, expected)
+            playing = _Run(checked, opened, shares, progress, new_desk, sources, expected)
             with playing.control, playing.noting_halts():
                 playing.go(workers)
     return playing.progress
+
+
+def _work(planned: Plan) -> str | None:
+    """What runs share that play the same matches; None where one run is to play all of them."""
+    if planned.study.unanswered.redeal or not planned.matches:
+        return None  # what is dealt afresh depends on when one looks
+    ends = planned.matches[0].id, planned.matches[-1].id
+    written = study_digest(planned.study.name, planned.study.written())
+    return digest(written, len(planned.matches), *ends)
 
 
 class _Run:
@@ -116,6 +134,7 @@ class _Run:
         self,
         checked: Checked,
         store: Store,
+        shares: Shares,
         report: Callable[[Progress], None],
         new_desk: Callable[[Purse, int], AbstractAsyncContextManager[Desk]],
         sources: Sources,
@@ -124,6 +143,7 @@ class _Run:
         self.checked = checked
         self.plan = planned = checked.plan
         self.store = store
+        self.shares = shares
         self.report = report
         self.new_desk = new_desk
         self.sources = sources
@@ -149,7 +169,8 @@ class _Run:
         self.take_up(0, only=planned.whole)
         if whole is not None:
             self.progress.rest = len(whole.matches) - ended - self.progress.left
-        self.progress.unresolved = mark_unresolved(store)
+        if shares.first:
+            self.progress.unresolved = mark_unresolved(store)
 
     def take_up(self, start: int, *, only: bool = False) -> None:
         """Play the matches from this one on next, but for those that have ended in another run or
@@ -198,9 +219,16 @@ class _Run:
         """Whose time is told: that of matches between scripts, or of those with others."""
         return self.scripted if instant else self.live
 
-    def left(self, *, instant: bool) -> Iterator[PlannedMatch]:
+    def left(self, *, instant: bool, share: Share | None = None) -> Iterator[PlannedMatch]:
         """The matches still to be played, between scripts or with others."""
-        return self.plan.matches.left(self.settled, instant=instant)
+        start, stop = (0, None) if share is None else (share.start, share.stop)
+        return self.plan.matches.left(self.settled, instant=instant, start=start, stop=stop)
+
+    def _shares(self, kind: str, size: int) -> Iterator[Share]:
+        """What is left of a kind of work, divided."""
+        numbers = self.plan.matches.numbers_left(self.settled, instant=kind == SCRIPTED)
+        for place, some in groupby(numbers, lambda number: number // size):
+            yield Share(kind, place * size, (place + 1) * size, sum(1 for _ in some))
 
     @contextmanager
     def noting_halts(self) -> Iterator[None]:
@@ -223,34 +251,26 @@ class _Run:
 
     def _sum_up(self, halted: str | None) -> None:
         self.progress.halted = halted
+        if self.progress.elsewhere:
+            self.progress.elsewhere = self._settled() - self.progress.here
         self._note(halted)
         self.progress.excluded = excluded(self.store, self.plan.study.name)
         if self.desk is not None:
             self.progress.cost = spent(self.store, self.rows.id)
 
+    def _settled(self) -> int:
+        """How many matches of the plan have ended, wherever."""
+        found = (self.store.statuses(one.id for one in some) for some in chunks(self.plan.matches))
+        return sum(status in SETTLED for known in found for status in known.values())
+
     def go(self, workers: int) -> None:
         """Play what is left: matches between scripts first, then those with others."""
         start = len(self.plan.matches)
         self.report(self.progress)
-        began = then = time.monotonic()
-        processes = workers if self.portable else 1
-        for chunk in play_scripted(self.left(instant=True), self.instant, processes):
-            self.store.add(self.rows.id, [match_row(self.rows, match, end) for match, end in chunk])
-            for match, end in chunk:
-                self.note(match, end)
-            now = time.monotonic()
-            games = Counter(match.configuration.game.name for match, _ in chunk)
-            self.scripted.share(games, now - then)
-            then = now
-            told = self.scripted.after(now - began)
-            self.progress.seconds_left = None if self.live.waits else told
-            self.report(self.progress)
-            self.control.beat()
-            if self.control.halted:
-                self.progress.halted = self.control.halted
-                return
-        if any(True for _ in self.left(instant=False)):
-            drive(self.play_live(), lambda: self.desk)
+        self.shares.offer(SCRIPTED, partial(self._shares, SCRIPTED, CHUNK))
+        self.shares.offer(LIVE, partial(self._shares, LIVE, sys.maxsize))
+        self._play_scripted(workers if self.portable else 1)
+        self._play_others()
         if not self.progress.halted and (again := redealt(self.plan, self.store)):
             for number in range(start):
                 self.settled.set(number)
@@ -260,6 +280,69 @@ class _Run:
                 self._time(match.scripted).plan(match.configuration.game.name, 1)
             self.take_up(start)
             self.go(workers)
+
+    def _play_scripted(self, workers: int) -> None:
+        """Play matches between scripts, as long as any are left here or with others."""
+        began = then = time.monotonic()
+        while True:
+            for share, chunk in play_scripted(self._works(), self.instant, workers):
+                rows = [match_row(self.rows, match, end) for match, end in chunk]
+                self.store.add(self.rows.id, rows, partial(self.shares.done, share))
+                for match, end in chunk:
+                    self.note(match, end)
+                now = time.monotonic()
+                games = Counter(match.configuration.game.name for match, _ in chunk)
+                self.scripted.share(games, now - then)
+                then = now
+                told = self.scripted.after(now - began)
+                self.progress.seconds_left = None if self.live.waits else told
+                if self._stopping():
+                    return
+            if not self._wait_for_others(SCRIPTED):
+                return
+
+    def _works(self) -> Iterator[Work]:
+        """Take shares of the matches between scripts, as long as there are any."""
+        while share := self.shares.take(SCRIPTED):
+            works = 0
+            for some in chunks(self.left(instant=True, share=share), CHUNK):
+                works += 1
+                yield Work(share, some)
+            if not works:
+                self.store.backend.commit(partial(self.shares.done, share))
+
+    def _play_others(self) -> None:
+        """Play matches with models or people, unless another run does."""
+        while not self.progress.halted:
+            share = self.shares.take(LIVE, alone=True)
+            if share is not None:
+                if not self.shares.first:
+                    self.progress.unresolved += mark_unresolved(self.store)
+                if any(True for _ in self.left(instant=False)):
+                    drive(self.play_live(), lambda: self.desk)
+                if self.progress.halted:
+                    self.shares.halt(self.progress.halted)
+                else:
+                    self.store.backend.commit(partial(self.shares.done, share))
+            elif not self._wait_for_others(LIVE):
+                return
+
+    def _wait_for_others(self, kind: str) -> bool:
+        """Whether others are at work that this run may have to take over; wait a little then."""
+        if not self.shares.waits(kind) or self._stopping():
+            return False
+        time.sleep(LOOK)
+        return True
+
+    def _stopping(self) -> bool:
+        """Give account, and see whether the run is to stop here."""
+        self.progress.elsewhere = self.shares.elsewhere()
+        self.report(self.progress)
+        self.control.beat()
+        if self.control.halted:
+            self.shares.halt(self.control.halted)
+        self.progress.halted = self.control.halted or self.shares.halted
+        return self.progress.halted is not None
 
     async def play_live(self) -> None:
         """Play the matches with models or people, as many at once as the desk says."""

@@ -1,55 +1,65 @@
 """Playing matches between scripted players: in this process, or over several."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import NamedTuple
 
 from cheaptalk.processes import Processes, processes
 from cheaptalk.records import Ended, ended, scripted_answers
 from cheaptalk.records.record import failed
-from cheaptalk.records.store.reader import chunks
+from cheaptalk.records.store.shares import Share
 from cheaptalk.rules import Decide, play
 from cheaptalk.rules.errors import describe
 from cheaptalk.studies.plans.matches import PlannedMatch
 
-CHUNK = 512
-"""Matches that are played, handed over and committed together."""
 WORTH_WORKERS = 2_000
 """Matches below which starting worker processes costs more than it saves."""
 
 Chunk = list[tuple[PlannedMatch, Ended]]
 
 
-def play_scripted(matches: Iterable[PlannedMatch], count: int, workers: int) -> Iterator[Chunk]:
+class Work(NamedTuple):
+    """Matches that are played, handed over and committed together.
+
+    Attributes:
+        share: of the study's work that they are of.
+    """
+
+    share: Share
+    matches: list[PlannedMatch]
+
+
+def play_scripted(works: Iterator[Work], count: int, workers: int) -> Iterator[tuple[Share, Chunk]]:
     """Play matches, yielding them in chunks as they end; the order is not that of the plan.
 
     Args:
-        count: how many there are.
+        count: how many there are, all works together.
     """
-    waiting = chunks(matches, CHUNK)
     if workers <= 1 or count < WORTH_WORKERS:
-        for chunk in waiting:
-            yield play_chunk(chunk)
+        for share, matches in works:
+            yield share, play_chunk(matches)
         return
     with processes(workers, "what was played is kept: run it again, with fewer workers") as pool:
-        yield from _over(pool, waiting, ahead=3 * workers)
+        yield from _over(pool, works, ahead=3 * workers)
 
 
-def _over(pool: Processes, waiting: Iterator[list[PlannedMatch]], ahead: int) -> Iterator[Chunk]:
+def _over(pool: Processes, works: Iterator[Work], ahead: int) -> Iterator[tuple[Share, Chunk]]:
     """Keep a few chunks ahead of the one who stores them, so that memory stays flat."""
-    running: dict[Future[list[Ended]], list[PlannedMatch]] = {}
-    for chunk in waiting:
-        running[pool.submit(_play_ends, chunk)] = chunk
+    running: dict[Future[list[Ended]], Work] = {}
+    for work in works:
+        running[pool.submit(_play_ends, work.matches)] = work
         if len(running) >= ahead:
             yield from _collect(running)
     while running:
         yield from _collect(running)
 
 
-def _collect(running: dict[Future[list[Ended]], list[PlannedMatch]]) -> Iterator[Chunk]:
+def _collect(running: dict[Future[list[Ended]], Work]) -> Iterator[tuple[Share, Chunk]]:
     done, _ = wait(running, return_when=FIRST_COMPLETED)
     for future in done:
-        yield list(zip(running.pop(future), future.result(), strict=True))
+        share, matches = running.pop(future)
+        yield share, list(zip(matches, future.result(), strict=True))
 
 
 def _play_ends(matches: list[PlannedMatch]) -> list[Ended]:

@@ -1,0 +1,214 @@
+"""Runs that share a study's work over a store in PostgreSQL."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Barrier, Event
+
+import pytest
+import sqlalchemy as sa
+
+import cheaptalk as ct
+from cheaptalk.records import Store
+from cheaptalk.records.store import leases
+from cheaptalk.records.store.backend import StoreAway, StoreError, StoreHeld
+from tests.fakes import PATIENCE, Canned, Server, essence, spec, study, with_model
+from tests.postgres import LACKING, Databases, serving
+from tests.postgres import Server as Database
+from tests.studies.test_interrupting import Doorkeeper, wait_for
+
+pytestmark = pytest.mark.skipif(LACKING is not None, reason=str(LACKING))
+CHUNK = "cheaptalk.studies.runs.run.CHUNK"
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[Database]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def new(database: Database) -> Databases:
+    return Databases(database)
+
+
+@pytest.fixture
+def url(new: Databases) -> str:
+    """A new database."""
+    return new.new()
+
+
+def test_runs_share_the_matches_and_play_none_twice(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CHUNK, 2)
+    made, both = study(deals=20), Barrier(2, timeout=PATIENCE)
+
+    def run() -> ct.Progress:
+        waited: list[int] = []
+
+        def once_both_play(progress: ct.Progress) -> None:
+            if progress.counts and not waited:
+                waited.append(both.wait())
+
+        return ct.run(made, url, progress=once_both_play)
+
+    Store.open(url, create=True).close()
+    with ThreadPoolExecutor(2) as pool:
+        ended = [one.result() for one in [pool.submit(run), pool.submit(run)]]
+    assert [(one.done, one.left, one.halted) for one in ended] == [(40, 0, None)] * 2
+    assert sum(one.counts.total() for one in ended) == 40
+    assert all(one.counts.total() >= 2 for one in ended)
+    assert all(one.elsewhere + one.here == 40 for one in ended)
+    ct.run(made, tmp_path / "alone.sqlite")
+    with Store.open(url) as shared, Store.open(tmp_path / "alone.sqlite") as alone:
+        expected = {one.id: essence(one) for one in alone.records("small", bodies=True)}
+        assert {one.id: essence(one) for one in shared.records("small", bodies=True)} == expected
+
+
+def test_what_a_killed_run_had_begun_is_taken_over_and_bought_once(
+    url: str, tmp_path: Path
+) -> None:
+    door = Doorkeeper(few=4)
+    Store.open(url, create=True).close()
+    with Server(handler=door) as server, ThreadPoolExecutor(1) as pool:
+        written = spec(**with_model(server.url))
+        program = (
+            "import sys, json, cheaptalk as ct\n"
+            "study = ct.studies.parse_study(json.loads(sys.argv[1]), 'here')\n"
+            "ct.run(study, sys.argv[2], concurrency=3)"
+        )
+        first = [sys.executable, "-c", program, json.dumps(written), url]
+        with subprocess.Popen(first) as process:
+            wait_for(server, 7)
+            waiting = Event()
+
+            def waits(progress: ct.Progress) -> None:
+                waiting.set()
+
+            second = pool.submit(ct.run, study(**with_model(server.url)), url, progress=waits)
+            assert waiting.wait(PATIENCE)
+            assert not second.done()
+            process.kill()
+            process.wait()
+            door.open.set()
+            ended = second.result(PATIENCE)
+    assert (ended.done, ended.left, ended.unresolved) == (6, 0, 3)
+    assert len(server.calls) == len(set(server.calls)), "a call was sent twice under one number"
+    keys = Counter(number.rpartition("/")[0] for number in server.calls)
+    assert Counter(keys.values())[2] == 3, "what was in flight is asked again, and nothing else"
+    with Store.open(url) as store:
+        cost = ct.records.study_cost(store, "small")
+    assert (cost.calls, cost.unresolved) == (len(server.calls), 3)
+
+
+def test_a_run_waits_out_a_restart_of_the_server(url: str, database: Database) -> None:
+    models, begun, again = Canned(pause=0.01), Event(), Event()
+
+    def say(call: ct.models.ModelCall, number: str) -> str:
+        if len(models.calls) > 3 and not begun.is_set():
+            begun.set()
+            assert again.wait(PATIENCE)
+        return usual(call, number)  # type: ignore[return-value]
+
+    usual, models.answers = models.answers, say
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(ct.run, study(**with_model()), url, models=models, concurrency=2)
+        assert begun.wait(PATIENCE)
+        database.control("stop", "immediate")
+        again.set()
+        database.control("start")
+        ended = run.result(PATIENCE)
+    assert (ended.done, ended.failed, ended.halted) == (6, 0, None)
+    with Store.open(url) as store:
+        cost = ct.records.study_cost(store, "small")
+    assert cost.calls == len(models.calls) == len(set(models.numbers))
+
+
+def test_what_was_kept_is_not_written_again_when_nobody_heard_of_it(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost: list[bool] = []
+    with Store.open(url, create=True) as store, store.writing():
+        usual = store.backend.transaction
+
+        @contextmanager
+        def deaf() -> Iterator[sa.Connection]:
+            with usual() as connection:
+                yield connection
+            if not lost:
+                lost.append(True)
+                raise StoreAway("the connection broke before the answer came")
+
+        monkeypatch.setattr(store.backend, "transaction", deaf)
+        worked: list[bool] = []
+
+        def work(connection: sa.Connection) -> str:
+            worked.append(True)
+            connection.execute(sa.text("create table once (number integer)"))
+            return "kept"
+
+        assert store.backend.commit(work) == "kept"
+    assert (len(worked), len(lost)) == (1, 1)
+
+
+def test_who_lost_the_lease_writes_nothing_more(url: str) -> None:
+    with Store.open(url, create=True) as store:
+        with store.writing():
+            store.register_study("mine", {})
+            with Store.open(url) as other, other.transaction() as connection:
+                connection.execute(sa.delete(leases.leases))
+            with pytest.raises(StoreError, match=r"nothing was heard of this process.*resume"):
+                store.register_study("lost", {})
+        assert [one.name for one in store.studies()] == ["mine"]
+
+
+def test_a_lease_that_is_not_renewed_ends(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "BEAT", PATIENCE)
+    with Store.open(url, create=True) as store, Store.open(url) as other:
+        monkeypatch.setattr(leases, "LEASE", 0.01)
+        with store.writing(), other.writing(wait=PATIENCE):
+            monkeypatch.setattr(leases, "LEASE", PATIENCE)
+            other.register_study("the next one's", {})
+            with pytest.raises(StoreError, match="nothing was heard of this process"):
+                store.register_study("lost", {})
+
+
+@pytest.mark.parametrize("work", [None, "other"])
+def test_who_does_something_else_is_refused(url: str, work: str | None) -> None:
+    said = rf"another cheaptalk \(process {os.getpid()} on .*\) is writing to it; wait"
+    with Store.open(url, create=True) as store, Store.open(url) as other, store.sharing("this"):
+        with pytest.raises(StoreHeld, match=said), other.sharing(work):
+            pass
+        with other.sharing("this") as shares:
+            assert not shares.first
+
+
+def test_another_version_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store.open(url, create=True) as store, Store.open(url) as other, store.sharing("this"):
+        monkeypatch.setattr(leases, "__version__", "9.9")
+        with (
+            pytest.raises(StoreError, match=r"plays the same with cheaptalk .* and this is 9\.9"),
+            other.sharing("this"),
+        ):
+            pass
+
+
+def test_an_order_to_stop_reaches_all_who_share_the_work(url: str) -> None:
+    with (
+        Store.open(url, create=True) as one, Store.open(url) as other,
+        one.sharing("this") as first, other.sharing("this") as second,
+    ):  # fmt: skip
+        assert (first.first, second.first) == (True, False)
+        other.backend.mailbox.write_account("by the second")
+        one.backend.mailbox.write_account("by the first")
+        assert one.backend.mailbox.read_account() == "by the first"
+        first.halt("stopped")
+        other.register_study("writing renews the lease", {})
+        assert second.halted == "stopped"
