@@ -10,13 +10,20 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Thread, current_thread, main_thread
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.registry import PluginWarning
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Pool(Protocol):
+    """Whoever works at the same time."""
+
+    def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Have a function of a module called by one of them."""
 
 
 class Processes:

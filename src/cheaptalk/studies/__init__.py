@@ -5,6 +5,7 @@ from cheaptalk.calls.budget import Budget, Cap, Halted, amount_text
 from cheaptalk.calls.cache import CacheUse
 from cheaptalk.calls.event_loop import INTERRUPTED
 from cheaptalk.calls.orders import ControlError, LaneState, RunState, check_free, give_order, watch
+from cheaptalk.cluster import check_address
 from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.records.record import SETTLED
 from cheaptalk.studies.estimates.amounts import Amounts, Range
@@ -51,7 +52,8 @@ __all__ = [
     "Checked", "Configuration", "ControlError", "Dealt", "Estimate", "Experiences", "GameGrid",
     "Halted", "Host", "LaneState", "Plan", "PlannedMatch", "PlannedMatches", "Progress", "Range",
     "RunState", "Sample", "Seated", "Study", "StudyChanges", "StudyError", "Unanswered",
-    "amount_text", "budget_text", "changes", "check", "check_batchable", "check_free",
+    "amount_text", "budget_text", "changes", "check", "check_address", "check_batchable",
+    "check_free",
     "check_prices", "doubts", "estimate", "experiences", "give_order", "lay_out", "load_study",
     "money", "open_host", "parse_study", "part", "plan", "planned_count", "preset", "preset_names",
     "preset_text", "run", "shortfalls", "study_of", "try_strategies", "watch",

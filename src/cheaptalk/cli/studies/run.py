@@ -110,6 +110,13 @@ class PlayOptions:
     ] = None
     prices: PricesOption = None
     no_estimate: NoEstimateOption = False
+    on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CLUSTER",
+            help="Let a Ray cluster play and call: ray, or ray://HOST:10001.",
+        ),
+    ] = None
     allow_failures: Annotated[
         bool, typer.Option("--allow-failures", help="Exit with 0 though matches failed.")
     ] = False
@@ -125,6 +132,8 @@ class PlayOptions:
         if dollars is not None and not 0 < dollars < math.inf:
             hint = "--max-dollars"
             raise typer.BadParameter(f"{dollars:g} is no amount to spend", param_hint=hint)
+        if self.on is not None:
+            ct.studies.check_address(self.on)
 
     @property
     def in_part(self) -> bool:
@@ -201,7 +210,7 @@ def _play(
             progress = ct.run(
                 checked, store, workers=options.workers, concurrency=options.concurrency,
                 patience=60 * options.patience, progress=note, cache=options.cache_at,
-                expected=expected,
+                expected=expected, on=options.on,
             )  # fmt: skip
     except KeyboardInterrupt:
         for progress in seen:
@@ -278,7 +287,7 @@ def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
         started = time.monotonic()
 
         def show(progress: ct.Progress) -> None:
-            now = progress.done - progress.before
+            now = progress.here - progress.before
             rate = now / max(time.monotonic() - started, 1e-9)
             bar.update(
                 task, total=progress.planned, completed=progress.done + progress.failed,
@@ -334,6 +343,7 @@ def _summarise(
                 "planned": progress.planned,
                 "before": progress.before,
                 "played": counts,
+                "elsewhere": progress.elsewhere,
                 "left": progress.left,
                 "rest": progress.rest,
                 "set_aside": progress.set_aside,
@@ -349,12 +359,13 @@ def _summarise(
             }
         )
         return
-    played = progress.done - progress.before
+    played = progress.here - progress.before
+    others = f", {progress.elsewhere:,} by other runs" if progress.elsewhere else ""
     rate = f", {played / seconds:,.0f} a second" if played else ""
     failed = f", {progress.failed:,} failed" if progress.failed else ""
     out.print(
         f"{study.name}: {progress.done:,} of {counted(progress.planned, 'match')} done "
-        f"({progress.before:,} before, {played:,} now in {seconds:,.1f} s{rate}){failed}"
+        f"({progress.before:,} before, {played:,} now in {seconds:,.1f} s{rate}{others}){failed}"
     )
     for problem, count in progress.problems.most_common(10):
         say(f"  {count:,} x {problem}")

@@ -4,8 +4,9 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, nullcontext
 from functools import partial
+from importlib import import_module
 from itertools import groupby, islice
 from pathlib import Path
 from types import MappingProxyType
@@ -17,14 +18,15 @@ from cheaptalk.calls.control import Control
 from cheaptalk.calls.desk import Desk, Models
 from cheaptalk.calls.event_loop import INTERRUPTED, drive, in_batches, open_desk
 from cheaptalk.calls.orders import MatchCounts, RunState
+from cheaptalk.cluster import Cluster, cluster
 from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices
-from cheaptalk.players import AskPerson, Sources
+from cheaptalk.players import AskPerson, ModelSeat, Sources
 from cheaptalk.records import Ended, Status, Store
 from cheaptalk.records.exclusions import excluded
 from cheaptalk.records.forfeits import Forfeit, invalid
 from cheaptalk.records.identity import digest, study_digest
-from cheaptalk.records.ledger.batches import calls_in_batches
+from cheaptalk.records.ledger.batches import calls_in_batches, refusals
 from cheaptalk.records.ledger.ledger import mark_unresolved
 from cheaptalk.records.ledger.spending import spent
 from cheaptalk.records.record import SETTLED
@@ -39,7 +41,7 @@ from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
 from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES, Host, match_row, recordings
 from cheaptalk.studies.runs.progress import Progress
-from cheaptalk.studies.runs.scripted import Work, play_scripted
+from cheaptalk.studies.runs.scripted import Chunk, Work, play_scripted
 from cheaptalk.studies.runs.time_left import TimeLeft
 from cheaptalk.studies.study import Study
 
@@ -67,6 +69,7 @@ def run(
     cache: Path | str | None = None,
     batching: Batching | None = None,
     expected: Mapping[str, float] = NOTHING_EXPECTED,
+    on: str | None = None,
 ) -> Progress:
     """Play all matches of a study that the store does not hold yet.
 
@@ -90,6 +93,9 @@ def run(
         cache: a file of replies bought before, made where there is none; None for no cache.
         batching: how to play in providers' batches; None to make each call at once.
         expected: calls of a match by game, as an estimate has them, to foretell the time left.
+        on: a cluster whose machines play matches between scripts, and make the calls to models:
+            ``ray`` or ``ray://HOST:PORT``, as :func:`~cheaptalk.cluster.cluster` takes it; None for
+            this machine. Money, limits and the record stay in one place, here.
 
     Raises:
         StudyError: the study cannot be laid out, or a key, price or person is missing.
@@ -106,13 +112,17 @@ def run(
                 planned, opened, ask_person=ask_person, prices=prices, cap=cap, batching=batching
             )
         sources = Sources(recordings(opened), ask_person)
-        with opened.sharing(_work(checked.plan)) as shares:
+        with (
+            nullcontext() if on is None else cluster(on) as machines,
+            opened.sharing(_work(checked.plan)) as shares,
+        ):
             at_once = concurrency or (CONCURRENCY if checked.batching is None else IN_BATCHES)
             new_desk = partial(
-                open_desk, opened, models=models, concurrency=at_once, patience=patience,
-                cache=call_cache,
+                open_desk, opened, concurrency=at_once, patience=patience, cache=call_cache
             )  # fmt: skip
-            playing = _Run(checked, opened, shares, progress, new_desk, sources, expected)
+            playing = _Run(
+                checked, opened, shares, progress, new_desk, sources, expected, models, machines
+            )
             with playing.control, playing.noting_halts():
                 playing.go(workers)
     return playing.progress
@@ -136,10 +146,14 @@ class _Run:
         store: Store,
         shares: Shares,
         report: Callable[[Progress], None],
-        new_desk: Callable[[Purse, int], AbstractAsyncContextManager[Desk]],
+        new_desk: Callable[..., AbstractAsyncContextManager[Desk]],
         sources: Sources,
         expected: Mapping[str, float],
+        models: Models | None,
+        machines: Cluster | None,
     ) -> None:
+        self.models = models
+        self.machines = machines
         self.checked = checked
         self.plan = planned = checked.plan
         self.store = store
@@ -285,7 +299,7 @@ class _Run:
         """Play matches between scripts, as long as any are left here or with others."""
         began = then = time.monotonic()
         while True:
-            for share, chunk in play_scripted(self._works(), self.instant, workers):
+            for share, chunk in self._played(workers):
                 rows = [match_row(self.rows, match, end) for match, end in chunk]
                 self.store.add(self.rows.id, rows, partial(self.shares.done, share))
                 for match, end in chunk:
@@ -300,6 +314,10 @@ class _Run:
                     return
             if not self._wait_for_others(SCRIPTED):
                 return
+
+    def _played(self, workers: int) -> Iterator[tuple[Share, Chunk]]:
+        machines = self.machines if self.portable else None
+        return play_scripted(self._works(), self.instant, workers, machines)
 
     def _works(self) -> Iterator[Work]:
         """Take shares of the matches between scripts, as long as there are any."""
@@ -347,8 +365,9 @@ class _Run:
     async def play_live(self) -> None:
         """Play the matches with models or people, as many at once as the desk says."""
         async with AsyncExitStack() as stack:
+            models = await self._calling()
             self.desk = desk = await stack.enter_async_context(
-                self.new_desk(self.purse(), self.rows.id)
+                self.new_desk(self.purse(), self.rows.id, models=models)
             )
             await stack.enter_async_context(self.control.minding(desk, self.note_state))
             checked = self.checked
@@ -375,6 +394,19 @@ class _Run:
         self.progress.cached = desk.cache.use if desk.cache else None
         if desk.halted == INTERRUPTED:
             raise KeyboardInterrupt
+
+    async def _calling(self) -> Models | None:
+        """Who makes calls to models; None for this process."""
+        seats = [
+            (player.spec, group.configuration.game)
+            for (_, player), group in self.plan.seats().items()
+            if isinstance(player.spec, ModelSeat)
+        ]
+        if self.models is not None or self.machines is None or not seats:
+            return self.models
+        remote = import_module("cheaptalk.calls.remote_models")  # slow, and seldom needed
+        begun: Models = await remote.RemoteModels.begun(self.machines, seats, refusals(self.store))
+        return begun
 
     def purse(self) -> Purse:
         """What may still be spent, from what the store says was spent so far."""

@@ -1,11 +1,12 @@
 """Playing matches between scripted players: in this process, or over several."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import NamedTuple
 
-from cheaptalk.processes import Processes, processes
+from cheaptalk.cluster import Cluster
+from cheaptalk.processes import Pool, processes
 from cheaptalk.records import Ended, ended, scripted_answers
 from cheaptalk.records.record import failed
 from cheaptalk.records.store.shares import Share
@@ -30,26 +31,35 @@ class Work(NamedTuple):
     matches: list[PlannedMatch]
 
 
-def play_scripted(works: Iterator[Work], count: int, workers: int) -> Iterator[tuple[Share, Chunk]]:
+def play_scripted(
+    works: Iterator[Work], count: int, workers: int, cluster: Cluster | None = None
+) -> Iterator[tuple[Share, Chunk]]:
     """Play matches, yielding them in chunks as they end; the order is not that of the plan.
 
     Args:
         count: how many there are, all works together.
+        workers: processes of this machine.
+        cluster: the machines that play instead, if any do.
     """
-    if workers <= 1 or count < WORTH_WORKERS:
+    if cluster is not None:
+        yield from _over(cluster, works, lambda: 3 * cluster.cpus)
+    elif workers <= 1 or count < WORTH_WORKERS:
         for share, matches in works:
             yield share, play_chunk(matches)
-        return
-    with processes(workers, "what was played is kept: run it again, with fewer workers") as pool:
-        yield from _over(pool, works, ahead=3 * workers)
+    else:
+        lost = "what was played is kept: run it again, with fewer workers"
+        with processes(workers, lost) as pool:
+            yield from _over(pool, works, lambda: 3 * workers)
 
 
-def _over(pool: Processes, works: Iterator[Work], ahead: int) -> Iterator[tuple[Share, Chunk]]:
+def _over(
+    pool: Pool, works: Iterator[Work], ahead: Callable[[], int]
+) -> Iterator[tuple[Share, Chunk]]:
     """Keep a few chunks ahead of the one who stores them, so that memory stays flat."""
     running: dict[Future[list[Ended]], Work] = {}
     for work in works:
         running[pool.submit(_play_ends, work.matches)] = work
-        if len(running) >= ahead:
+        if len(running) >= ahead():
             yield from _collect(running)
     while running:
         yield from _collect(running)

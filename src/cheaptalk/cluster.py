@@ -1,0 +1,169 @@
+"""Work on the machines of a Ray cluster, which may come and go meanwhile.
+
+Ray is loaded when a cluster is first asked for; it needs ``[ray]``.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from socket import create_connection
+from typing import Any, ParamSpec, TypeVar
+
+from cheaptalk import __version__
+from cheaptalk.rules import CheaptalkError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+EXTRA = "pip install 'cheaptalk[ray]'"
+KNOCK = 10.0
+"""Seconds for which a cluster's head may take to let one in."""
+QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+"""Whatever goes wrong on a worker comes back as an error; its prints are the cluster's to keep."""
+
+
+class MachineLost(CheaptalkError):
+    """A machine of the cluster was lost while it worked."""
+
+
+class Cluster:
+    """Machines that work at the same time: what one does when it is lost, another does again."""
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+        self._task = ray.remote(_called).options(max_retries=-1, num_cpus=1)
+
+    @property
+    def cpus(self) -> int:
+        """How many processors there are now, and at least one."""
+        return max(1, int(self._ray.cluster_resources().get("CPU", 0)))
+
+    def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Have a function of a module called on one of them."""
+        future: Future[T] = self._task.remote(__version__, work, args, kwargs).future()
+        return future
+
+    def actors(self, kind: Callable[P, Any], *args: P.args, **kwargs: P.kwargs) -> list[Any]:
+        """An object of a kind on each machine, made anew elsewhere when its machine is lost.
+
+        Its methods are called as Ray's are, many at once.
+        """
+        actor = self._ray.remote(_versioned(kind)).options(
+            max_restarts=-1, num_cpus=0, max_concurrency=1_000, scheduling_strategy="SPREAD"
+        )
+        machines = sum(node["Alive"] for node in self._ray.nodes())
+        return [actor.remote(__version__, *args, **kwargs) for _ in range(max(1, machines))]
+
+    async def answer(self, asked: Awaitable[T]) -> T:
+        """What a method of an actor brings.
+
+        Raises:
+            MachineLost: its machine was lost meanwhile, and nobody knows what it did.
+        """
+        errors = self._ray.exceptions
+        try:
+            return await asked
+        except errors.RayTaskError as error:
+            raise error.cause from error
+        except errors.RayError as error:
+            raise MachineLost("a machine of the cluster was lost meanwhile") from error
+
+
+def _check_version(wanted: str) -> None:
+    if wanted != __version__:
+        raise CheaptalkError(
+            f"it has cheaptalk {__version__}, and {wanted} asks it to work; install the same "
+            "version on all machines of the cluster"
+        )
+
+
+def _called(version: str, work: Callable[..., T], args: Any, kwargs: Any) -> T:
+    _check_version(version)
+    return work(*args, **kwargs)
+
+
+def _versioned(kind: Callable[..., Any]) -> type:
+    """A class for Ray to make objects of, where the version is right."""
+
+    class Remote(kind):  # type: ignore[misc, valid-type]
+        def __init__(self, version: str, *args: Any, **kwargs: Any) -> None:
+            _check_version(version)
+            super().__init__(*args, **kwargs)
+
+    return Remote
+
+
+def check_address(on: str) -> None:
+    """See that somebody may be asked to work there.
+
+    Args:
+        on: ``ray``, or ``ray://HOST:PORT``.
+
+    Raises:
+        CheaptalkError: it is neither, or Ray is not installed.
+    """
+    if on != "ray" and not on.startswith("ray://"):
+        raise CheaptalkError(
+            f"{on}: no cluster; write ray (the one of RAY_ADDRESS or of this machine, or a new one "
+            "here) or ray://HOST:10001"
+        )
+    host, _, port = on.removeprefix("ray://").rpartition(":")
+    if on != "ray" and not (host and port.isdecimal()):
+        raise CheaptalkError(f"{on}: no cluster's address; write ray://HOST:10001")
+    if find_spec("ray") is None:
+        raise CheaptalkError(f"work on a cluster needs Ray, which is not installed: {EXTRA}")
+
+
+@contextmanager
+def cluster(on: str) -> Iterator[Cluster]:
+    """A cluster, which is left at the end.
+
+    Args:
+        on: ``ray`` for the cluster that ``RAY_ADDRESS`` names, or else one that runs on this
+            machine, or else a new one here; or ``ray://HOST:PORT`` for a client of one.
+
+    Raises:
+        CheaptalkError: there is none, Ray is not installed, or work failed on one of its machines.
+    """
+    check_address(on)
+    if on != "ray":
+        _see_that_somebody_listens(on)
+    ray = import_module("ray")
+    joined = not ray.is_initialized()
+    if joined:
+        try:
+            ray.init(None if on == "ray" else on, **QUIET)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            said = str(error).strip().splitlines()[0]
+            raise CheaptalkError(f"{on}: no cluster can be reached ({said})") from error
+    try:
+        yield Cluster(ray)
+    except ray.exceptions.RayTaskError as error:
+        raise CheaptalkError(f"on a machine of the cluster: {_cause(error)}") from error
+    except ray.exceptions.RayError as error:
+        said = str(error).strip().splitlines()[0]
+        raise CheaptalkError(
+            f"the cluster failed ({said}); what was played is kept: resume"
+        ) from error
+    finally:
+        if joined:
+            ray.shutdown()
+
+
+def _see_that_somebody_listens(on: str) -> None:
+    """Find out in seconds what Ray would find out in half a minute."""
+    host, _, port = on.removeprefix("ray://").rpartition(":")
+    try:
+        create_connection((host, int(port)), KNOCK).close()
+    except (OSError, OverflowError) as error:
+        raise CheaptalkError(
+            f"{on}: no cluster can be reached ({error}); see that its head runs, with Ray's client "
+            "server at that port"
+        ) from error
+
+
+def _cause(error: Any) -> str:
+    cause = error.cause
+    return str(cause) if isinstance(cause, CheaptalkError) else f"{type(cause).__name__}: {cause}"

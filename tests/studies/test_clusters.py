@@ -1,0 +1,137 @@
+"""Studies on a Ray cluster of two machines, which are processes of this one."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+import cheaptalk as ct
+from cheaptalk import cluster
+from cheaptalk.calls.remote_models import RemoteModels
+from cheaptalk.players import ModelSeat
+from cheaptalk.records import Store
+from tests.fakes import PATIENCE, Server, essence, study, with_model
+
+pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
+CHUNK = "cheaptalk.studies.runs.run.CHUNK"
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[Any]:
+    made: Any = import_module("ray.cluster_utils").Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1}
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_ADDRESS", made.address)
+        yield made
+    made.shutdown()
+
+
+def essences(store: Path) -> dict[str, Any]:
+    with Store.open(store) as opened:
+        return {one.id: essence(one) for one in opened.records("small", bodies=True)}
+
+
+class Counting:
+    """Holds calls until so many are under way, and knows how many were at once."""
+
+    def __init__(self, held: int) -> None:
+        self.held = held
+        self.now = self.most = 0
+        self.full, self.open = Event(), Event()
+
+    async def __call__(self, request: web.Request, body: dict[str, Any]) -> None:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            if self.now >= self.held:
+                self.full.set()
+            while not self.open.is_set():
+                await asyncio.sleep(0.01)
+        finally:
+            self.now -= 1
+
+
+def test_a_study_ends_the_same_though_a_machine_is_lost(
+    machines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CHUNK, 4)
+    door, node = Counting(4), machines.add_node(num_cpus=1)
+    with Server(handler=door) as server, ThreadPoolExecutor(1) as pool:
+        changes = with_model(server.url) | {"deals": 8, "budget": {"calls": 200}}
+        changes["players"]["firm"] = {"strategy": "fixed_demand"}
+        changes["pairing"].append(["fair", "firm"])
+        made = study(**changes)
+        run = pool.submit(ct.run, made, tmp_path / "there.sqlite", on="ray", concurrency=4)
+        assert door.full.wait(PATIENCE)
+        machines.remove_node(node)
+        door.open.set()
+        ended = run.result(2 * PATIENCE)
+        bought = Counter(number.rpartition("/")[0] for number in server.calls)
+        assert len(server.calls) == len(set(server.calls))
+        ct.run(made, tmp_path / "here.sqlite")
+    assert (ended.done, ended.failed, ended.halted) == (24, 0, None)
+    assert door.most == 4
+    assert essences(tmp_path / "there.sqlite") == essences(tmp_path / "here.sqlite")
+    with Store.open(tmp_path / "there.sqlite") as store:
+        cost = ct.records.study_cost(store, "small")
+    lost = cost.uncounted
+    assert 0 < lost <= 8, "what was under way on the lost machine, and no more"
+    assert bought.keys() == {number for number, sent in bought.items() if sent <= 2}
+    assert cost.calls - lost == len(bought), "each answer was bought once"
+    assert len(bought) < bought.total() <= cost.calls, "what the server saw is in the ledger"
+
+
+def test_another_version_on_a_machine_is_told(
+    machines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "__version__", "9.9")
+    with pytest.raises(ct.CheaptalkError, match=r"on a machine .* and 9\.9 asks it to work"):
+        ct.run(study(), tmp_path / "store.sqlite", on="ray")
+    with Store.open(tmp_path / "store.sqlite") as store:
+        assert store.study("small").counts == {}
+
+
+def test_what_a_machine_lacks_is_told_before_a_call() -> None:
+    class Lacking:
+        class lacking:  # noqa: N801 - as Ray calls methods
+            @staticmethod
+            async def remote(_: Any) -> str:
+                return "hf/tiny needs PyTorch"
+
+    class Machines:
+        def actors(self, *_: Any) -> list[Lacking]:
+            return [Lacking()]
+
+        async def answer(self, asked: Any) -> Any:
+            return await asked
+
+    seats = [(ModelSeat(model="vllm/tiny"), ct.games.Bargaining())]
+    with pytest.raises(ct.CheaptalkError, match="on a machine of the cluster: hf/tiny needs"):
+        asyncio.run(RemoteModels.begun(Machines(), seats))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("on", "said"),
+    [
+        ("rays", r"rays: no cluster; write ray \(.*\) or ray://HOST:10001"),
+        ("ray://127.0.0.1:9", "no cluster can be reached"),
+    ],
+)
+def test_what_is_no_cluster_is_told(tmp_path: Path, on: str, said: str) -> None:
+    with pytest.raises(ct.CheaptalkError, match=said):
+        ct.run(study(), tmp_path / "store.sqlite", on=on)
+
+
+def test_without_ray_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "find_spec", lambda _: None)
+    with pytest.raises(ct.CheaptalkError, match=r"pip install 'cheaptalk\[ray\]'"):
+        cluster.check_address("ray")
