@@ -13,10 +13,10 @@ from cheaptalk.adapters.inspect_messages import inspect_part
 from cheaptalk.players import Kind
 from cheaptalk.rules import Game, Result, game_box
 
-KINDS = tuple(
-    kind for kind in Kind if kind not in (Kind.LEFT, Kind.STOOD_IN, Kind.PROVIDER_ERROR)
-)
+KINDS = tuple(kind for kind in Kind if kind not in (Kind.LEFT, Kind.STOOD_IN, Kind.PROVIDER_ERROR))
 """What answers of models can be in a match that ended."""
+METRICS: dict[str, dict[str, Any]] = {"mean": {}, "stderr": {"cluster": "deal"}}
+"""Inspect's metrics of each value, with their options: samples on one deal count as a cluster."""
 ACHIEVED = "achieved"
 """Where a task keeps what was achieved, in a sample's store."""
 
@@ -29,7 +29,7 @@ class Scorers(NamedTuple):
 
 
 def achieved(
-    game: Game, seat: str, result: Result | None, kinds: Mapping[Kind, int]
+    game: Game, seat: str, result: Result | None, kinds: Mapping[Kind, int], *, forfeited: bool
 ) -> dict[str, Any]:
     """What a seat achieved in a match that is over, as plain data.
 
@@ -39,8 +39,9 @@ def achieved(
     of the match. None is what is undefined.
 
     Args:
-        result: None where the match was forfeited.
+        result: None where the match was forfeited, by whomever.
         kinds: how many answers of the seat were of each kind.
+        forfeited: whether it was this seat that forfeited it.
     """
     measures = game_box(game.name).measures
     found: dict[str, Any] = {
@@ -55,7 +56,7 @@ def achieved(
     if "agreement" in measures:
         found["agreement"] = measured["agreement"]
     return found | {
-        "forfeited": int(result is None),
+        "forfeited": int(forfeited),
         "measures": measured,
         "answers": {kind.value: kinds.get(kind, 0) for kind in KINDS},
     }
@@ -75,7 +76,8 @@ def outcome_score(found: Mapping[str, Any]) -> Any:
     values = {
         name: _value(one) for name, one in found.items() if name not in ("measures", "answers")
     }
-    why = "the seat forfeited the match" if found["forfeited"] else None
+    who = "the seat" if found["forfeited"] else "another seat"
+    why = f"{who} forfeited the match" if found["payoff"] is None else None
     return inspect_part("inspect_ai.scorer").Score(
         value=values, explanation=why, metadata={"measures": found["measures"]}
     )
@@ -91,12 +93,6 @@ def _value(found: float | None) -> float:
     return nan if found is None else found
 
 
-def metrics() -> dict[str, list[Any]]:
-    """Mean and standard error of each value; samples on one deal are no independent ones."""
-    scorer = inspect_part("inspect_ai.scorer")
-    return {"*": [scorer.mean(), scorer.stderr(cluster="deal")]}
-
-
 @cache
 def scorers() -> Scorers:
     """The scorers of tasks, registered with Inspect."""
@@ -105,7 +101,9 @@ def scorers() -> Scorers:
     def reading(write: Callable[[Mapping[str, Any]], Any]) -> Any:
         async def score(state: Any, target: Any) -> Any:  # noqa: ARG001 - there is no target
             found = state.store.get(ACHIEVED)
-            return scorer.Score.unscored(reason="the match did not end") if not found else write(found)
+            if found is None:
+                return scorer.Score.unscored(reason="the match did not end")
+            return write(found)
 
         return score
 
@@ -115,4 +113,6 @@ def scorers() -> Scorers:
     def answers() -> Any:
         return reading(answers_score)
 
-    return Scorers(scorer.scorer(metrics())(outcome), scorer.scorer(metrics())(answers))
+    of_value = [getattr(scorer, name)(**options) for name, options in METRICS.items()]
+    register = scorer.scorer({"*": of_value})
+    return Scorers(register(outcome), register(answers))

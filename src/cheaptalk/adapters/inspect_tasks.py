@@ -87,7 +87,9 @@ def _solver() -> Callable[..., Any]:
                     transcript().info({"kind": asked.kind.value}, source="cheaptalk")
             table = chat.table
             result = None if table.outcome is None else table.result()
-            state.store.set(ACHIEVED, achieved(chat.game, seat, result, kinds))
+            by_it = seat in table.forfeited
+            found = achieved(chat.game, seat, result, kinds, forfeited=by_it)
+            state.store.set(ACHIEVED, found)
             return state
 
         return solve
