@@ -9,8 +9,6 @@ from typing import Any
 from cheaptalk.models import ChatMessage, Failure, ModelSettings, Reply
 from cheaptalk.rules import CheaptalkError
 
-STOPPED = {"stop": "stop", "length": "max_tokens", "tool_calls": "tool_calls"}
-"""Inspect's names of the reasons why replies end, by those of providers."""
 DECLINED = (Failure.REFUSED, Failure.FILTERED)
 
 
@@ -70,7 +68,8 @@ def output_of(reply: Reply, asked: str) -> Any:
             thought = model.ContentReasoning(reasoning=reply.reasoning)
             content = [thought, model.ContentText(text=content)]
         message = model.ChatMessageAssistant(content=content, source="generate", model=name)
-        why = "content_filter" if reply.failure else STOPPED.get(reply.finish or "", "unknown")
+        ended = "max_tokens" if reply.truncated else "stop"
+        why = "content_filter" if reply.failure else ended
         choices = [model.ChatCompletionChoice(message=message, stop_reason=why)]
     usage = model.ModelUsage(
         input_tokens=used.input_tokens - used.cached_tokens,

@@ -34,9 +34,9 @@ def achieved(
     """What a seat achieved in a match that is over, as plain data.
 
     ``payoff`` is in the game's unit. ``share`` is where it lies between the least and the most that
-    the rules allow this seat, from 0 to 1, in games in which players may well come to both ends.
-    ``agreement`` is there in games that measure it, and ``measures`` has all that the game measures
-    of the match. None is what is undefined.
+    the rules allow, from 0 to 1; it is undefined in games in which nobody comes to these, and for a
+    seat that is one of several of its place. ``agreement`` is there in games that measure it, and
+    ``measures`` has all that the game measures of the match. None is what is undefined.
 
     Args:
         result: None where the match was forfeited, by whomever.
@@ -44,14 +44,8 @@ def achieved(
         forfeited: whether it was this seat that forfeited it.
     """
     measures = game_box(game.name).measures
-    found: dict[str, Any] = {
-        "payoff": None if result is None else float(game.payoffs(result.outcome)[seat])
-    }
-    limits = _limits(game, seat)
-    if limits is not None:
-        least, most = limits
-        payoff = found["payoff"]
-        found["share"] = None if payoff is None else (payoff - least) / (most - least)
+    payoff = None if result is None else float(game.payoffs(result.outcome)[seat])
+    found: dict[str, Any] = {"payoff": payoff, "share": _share(game, seat, payoff)}
     measured = {name: result and one.of(result) for name, one in measures.items()}
     if "agreement" in measures:
         found["agreement"] = measured["agreement"]
@@ -62,13 +56,14 @@ def achieved(
     }
 
 
-def _limits(game: Game, seat: str) -> tuple[float, float] | None:
-    """The least and the most that a seat can get; None where nobody comes to them, or knows."""
-    (place,) = (one.place for one in game.seats if one.name == seat)
-    if not game.payoffs_reach_bounds or [one.place for one in game.seats].count(place) > 1:
+def _share(game: Game, seat: str, payoff: float | None) -> float | None:
+    """Where a payoff lies between the least and the most; None where nobody comes to these."""
+    places = {one.name: one.place for one in game.seats}
+    several = [*places.values()].count(places[seat]) > 1
+    if payoff is None or several or not game.payoffs_reach_bounds:
         return None
-    least, most = game.payoff_bounds()[game.places[place]]
-    return (least, most) if isfinite(most - least) and least < most else None
+    least, most = game.payoff_bounds()[game.places[places[seat]]]
+    return (payoff - least) / (most - least) if isfinite(most - least) and least < most else None
 
 
 def outcome_score(found: Mapping[str, Any]) -> Any:
