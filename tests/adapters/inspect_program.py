@@ -23,10 +23,10 @@ TAGGED: dict[str, Any] = {"seat": "player_2", "other": "fair", "style": "tagged"
 NO_TAG, TAG = "no tag", "[message] I take 1 book."
 HALF = {"parameters": {"money": 200, "messages": False}, "other": "equal_split", "seat": "bob"}
 
-Says = Callable[[list[dict[str, str]]], tuple[str, str]]
+Says = Callable[[list[dict[str, str]]], tuple[str, Any]]
 
 
-def first_without_a_tag(messages: list[dict[str, str]]) -> tuple[str, str]:
+def first_without_a_tag(messages: list[dict[str, str]]) -> tuple[str, Any]:
     return (NO_TAG if len(messages) == 2 else TAG), "stop"
 
 
@@ -63,7 +63,8 @@ def evaluate(folder: Path, tasks: Any, says: Says, arguments: dict[str, Any]) ->
 
 
 if __name__ == "__main__":
-    model.ModelAPI.count_tokens = counted
+    api: Any = model.ModelAPI
+    api.count_tokens = counted
     if sys.argv[1] == "--":
         sys.argv[:2] = ["inspect"]
         main()
