@@ -7,12 +7,9 @@ python -m tests.adapters.inspect_program -- eval ... is Inspect's command line
 import json
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-import inspect_ai
-from inspect_ai import model
-from inspect_ai._cli.main import main
 
 from cheaptalk.rules import games
 from cheaptalk.stand_in import answer
@@ -47,7 +44,7 @@ async def counted(*_: Any) -> int:
 
 def evaluate(folder: Path, tasks: Any, says: Says, arguments: dict[str, Any]) -> None:
     """Let Inspect run tasks with a mock model, and keep what the model was sent beside the logs."""
-    heard = []
+    model, heard = import_module("inspect_ai.model"), []
 
     def reply(asked: list[Any], *_: Any) -> Any:
         told = [{"role": one.role, "content": one.text} for one in asked]
@@ -55,7 +52,7 @@ def evaluate(folder: Path, tasks: Any, says: Says, arguments: dict[str, Any]) ->
         text, stop = says(told)
         return model.ModelOutput.from_content("mock", text, stop_reason=stop)
 
-    inspect_ai.eval(
+    import_module("inspect_ai").eval(
         tasks, model.get_model("mockllm/model", custom_outputs=reply, memoize=False),
         task_args=arguments, log_dir=str(folder), display="none",
     )  # fmt: skip
@@ -63,10 +60,9 @@ def evaluate(folder: Path, tasks: Any, says: Says, arguments: dict[str, Any]) ->
 
 
 if __name__ == "__main__":
-    api: Any = model.ModelAPI
-    api.count_tokens = counted
+    import_module("inspect_ai.model").ModelAPI.count_tokens = counted
     if sys.argv[1] == "--":
         sys.argv[:2] = ["inspect"]
-        main()
+        import_module("inspect_ai._cli.main").main()
     for name, of in EVALS.items():
         evaluate(Path(sys.argv[1]) / name, *of)

@@ -16,9 +16,9 @@ from cheaptalk.adapters.inspect_messages import inspect_part
 from cheaptalk.learning.environments import environment
 from cheaptalk.rules import games
 from cheaptalk.stand_in import answer
+from tests.adapters import inspect_program as program
 
 log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
-program = pytest.importorskip("tests.adapters.inspect_program")
 
 FORGIVING = {"cheaptalk/deal_or_no_deal", "cheaptalk/item_bargaining"}
 """Games whose rules say what a match is worth in which a seat fails to answer."""

@@ -10,7 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cheaptalk.adapters.inspect_messages import config_of, continued, inspect_part, output_of
+from cheaptalk.adapters.inspect_messages import (
+    NOTHING_ASKED,
+    config_of,
+    continued,
+    inspect_part,
+    output_of,
+)
 from cheaptalk.adapters.inspect_scores import METRICS, achieved, answers_score, outcome_score
 from cheaptalk.models import ChatMessage, ModelName, ModelSettings, Reply
 from cheaptalk.records import AnswerRecord, MatchRecord, Stand, Standing, Status, Store, digest
@@ -216,7 +222,7 @@ def _sample(seat: Seat) -> Any:
     return log.EvalSample(
         id=seat.id,
         epoch=1,
-        input=next((one.input for one in talk.events if one.event == "model"), ""),
+        input=next((one.input for one in talk.events if one.event == "model"), NOTHING_ASKED),
         target="",
         messages=talk.messages,
         output=talk.output,

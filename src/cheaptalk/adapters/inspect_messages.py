@@ -9,6 +9,8 @@ from typing import Any
 from cheaptalk.models import ChatMessage, Failure, ModelSettings, Reply
 from cheaptalk.rules import CheaptalkError
 
+NOTHING_ASKED = "The match is over before anything is asked."
+"""The input of a sample in which its seat is never asked."""
 DECLINED = (Failure.REFUSED, Failure.FILTERED)
 
 

@@ -9,7 +9,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from cheaptalk.adapters.inspect_messages import continued, inspect_part, reply_of
+from cheaptalk.adapters.inspect_messages import (
+    NOTHING_ASKED,
+    continued,
+    inspect_part,
+    reply_of,
+)
 from cheaptalk.adapters.inspect_scores import ACHIEVED, achieved, scorers
 from cheaptalk.learning.environments import environment
 from cheaptalk.players import Kind
@@ -53,8 +58,9 @@ def inspect_task(
     for number in range(1, deals + 1):
         deal = f"{seed} {number}"
         asked = continued((), chat.reset(deal).messages)
-        ended = "The match is over before anything is asked."
-        samples.append(dataset.Sample(id=number, input=asked or ended, metadata={"deal": deal}))
+        samples.append(
+            dataset.Sample(id=number, input=asked or NOTHING_ASKED, metadata={"deal": deal})
+        )
     place = next(one.place for one in rules.seats if one.name == chat.seat)
     return ai.Task(
         dataset=dataset.MemoryDataset(samples, name=game),
