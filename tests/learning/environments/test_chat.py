@@ -6,6 +6,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.learning.environments import environment
+from cheaptalk.models import Failure, Reply
 from cheaptalk.players import Kind
 
 DEAL: dict[str, Any] = {"style": "tagged", "tries": 2}
@@ -39,6 +40,24 @@ def test_an_answer_that_does_not_count_is_asked_for_again_with_the_reason() -> N
     assert (ended.kind, ended.over, ended.reward) == (Kind.UNPARSABLE, True, 0)
     with pytest.raises(ct.CheaptalkError, match="begin a match with reset"):
         table.step("[message] Hello?")
+
+
+def test_who_never_answers_forfeits_the_match() -> None:
+    table = environment("bargaining", other="equal_split", tries=2)
+    table.reset("first")
+    assert not table.step("no offer").over
+    ended = table.step("no offer")
+    assert (ended.kind, ended.over, ended.reward) == (Kind.UNPARSABLE, True, 0)
+    assert table.table.forfeited == {"alice"}
+    assert table.table.outcome is None
+
+
+def test_a_reply_that_is_cut_off_or_none_is_counted_as_what_it_is() -> None:
+    table = environment("bargaining", other="equal_split", tries=1)
+    table.reset("first")
+    assert table.step(Reply(text='{"alice_gain": 5', finish="length")).kind is Kind.TRUNCATED
+    table.reset("first")
+    assert table.step(Reply(failure=Failure.FILTERED)).kind is Kind.FILTERED
 
 
 def test_an_agreement_pays_what_the_rules_say() -> None:

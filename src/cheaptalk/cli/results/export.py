@@ -30,6 +30,7 @@ class Form(StrEnum):
     PARQUET = "parquet"
     JSONL = "jsonl"
     CHATS = "chats"
+    INSPECT = "inspect"
 
 
 @finishing()
@@ -49,7 +50,7 @@ def export(
         typer.Option(
             "--format",
             help="Tables (csv, parquet), whole records (jsonl), or what each seat was told and "
-            "answered, to train on (chats).",
+            "answered, to train on (chats), or logs for Inspect (inspect).",
         ),
     ] = Form.CSV,
     style: Annotated[
@@ -73,12 +74,17 @@ def export(
             f"{to} would be a folder of several files; name a folder or a .zip file",
             param_hint="--out",
         )
+    if form is Form.INSPECT and to.suffix == ".zip":
+        raise typer.BadParameter("logs are written to a folder, not a .zip", param_hint="--out")
     if style is not None and form is not Form.CHATS:
         raise typer.BadParameter("chats alone have a style", param_hint="--style")
     with ct.Store.open(store) as opened, err.status(f"{study}: writing"):
-        done = ct.export(
-            opened, study, to, form.value, raw_cells=raw_cells, workers=workers, style=style
-        )
+        if form is Form.INSPECT:
+            done = ct.adapters.write_inspect_logs(opened, study, to)
+        else:
+            done = ct.export(
+                opened, study, to, form.value, raw_cells=raw_cells, workers=workers, style=style
+            )
         named = ct.records.imports.holds_names(opened, study)
     if named:
         say(f"{study}: {ct.records.imports.NAMED}", to=err)

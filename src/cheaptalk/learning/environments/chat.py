@@ -24,7 +24,8 @@ class Observed(NamedTuple):
 
     Attributes:
         messages: the chat that is to be answered; empty when the match is over.
-        reward: what the seat got, in the game's unit, when the match is over; 0 before.
+        reward: what the seat got, in the game's unit, when the match is over; 0 before, and where
+            it forfeited the match.
         over: whether the match is over.
         kind: what became of the last answer; None where it is asked again, and at the beginning.
     """
@@ -69,22 +70,37 @@ class ChatEnvironment:
         self._table: Table | None = None
         self._thinking: Thinking | None = None
 
+    @property
+    def table(self) -> Table:
+        """The match itself, for whoever scores it: it knows what the seat does not.
+
+        Raises:
+            CheaptalkError: none has begun.
+        """
+        if self._table is None:
+            raise CheaptalkError("there is no match: begin one with reset")
+        return self._table
+
     def reset(self, seed: str) -> Observed:
         """Begin a match; equal seeds deal alike, and others play alike."""
         self._table = Table(self.game, self.game.deal(Chance(seed)), seed)
         self._thinking = None
         return self._ask(None)
 
-    def step(self, text: str) -> Observed:
+    def step(self, said: str | Reply) -> Observed:
         """Answer.
+
+        Args:
+            said: a text that is whole, or a reply, which may be cut off or none at all.
 
         Raises:
             CheaptalkError: nothing is asked: the match is over, or none has begun.
         """
         if self._table is None or self._thinking is None:
             raise CheaptalkError("nothing is asked: begin a match with reset")
+        reply = Reply(text=said, finish="stop") if isinstance(said, str) else said
         try:
-            call = self._thinking.send(Reply(text=text, finish="stop"))
+            call = self._thinking.send(reply)
         except StopIteration as end:
             action, kind = end.value
             if action is None:
@@ -106,11 +122,10 @@ class ChatEnvironment:
         return self._shown(next(self._thinking), kind)
 
     def _ended(self, kind: Kind | None) -> Observed:
-        assert self._table is not None
-        assert self._table.outcome is not None
         self._thinking = None
-        payoffs = self.game.payoffs(self._table.outcome)
-        return Observed((), float(payoffs[self.seat]), True, kind)
+        outcome = self.table.outcome
+        reward = 0.0 if outcome is None else float(self.game.payoffs(outcome)[self.seat])
+        return Observed((), reward, True, kind)
 
     @staticmethod
     def _shown(call: object, kind: Kind | None) -> Observed:

@@ -1,0 +1,99 @@
+"""Chats and replies as Inspect has them, and back."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from itertools import takewhile
+from types import ModuleType
+from typing import Any
+
+from cheaptalk.models import ChatMessage, Failure, ModelSettings, Reply
+from cheaptalk.rules import CheaptalkError
+
+NOTHING_ASKED = "The match is over before anything is asked."
+"""The input of a sample in which its seat is never asked."""
+DECLINED = (Failure.REFUSED, Failure.FILTERED)
+
+
+def inspect_part(name: str) -> ModuleType:
+    """A module of Inspect, such as ``inspect_ai.log``, which takes a second to load.
+
+    Raises:
+        CheaptalkError: Inspect is not installed.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        raise CheaptalkError('Inspect is missing: pip install "cheaptalk[inspect]"') from None
+
+
+def continued(told: Sequence[Any], messages: Sequence[ChatMessage]) -> list[Any]:
+    """A chat in Inspect's messages; those that began it before are the same ones, with their ids.
+
+    Args:
+        told: what this function made of the chat as it was before.
+    """
+    model = inspect_part("inspect_ai.model")
+    kinds = {
+        "system": model.ChatMessageSystem,
+        "user": model.ChatMessageUser,
+        "assistant": model.ChatMessageAssistant,
+    }
+    both = takewhile(
+        lambda pair: (pair[0].role, pair[0].content) == (pair[1].role, pair[1].content),
+        zip(told, messages, strict=False),
+    )
+    kept = [old for old, _ in both]
+    return kept + [kinds[one.role](content=one.content) for one in messages[len(kept) :]]
+
+
+def reply_of(output: Any) -> Reply:
+    """What a model said, of Inspect's output: cut off or filtered where Inspect says so."""
+    if output.empty:
+        return Reply(text="", finish="stop")
+    if output.stop_reason == "content_filter":
+        return Reply(failure=Failure.FILTERED, detail=output.error)
+    cut_off = output.stop_reason in ("max_tokens", "model_length")
+    return Reply(text=output.completion, finish="length" if cut_off else "stop")
+
+
+def output_of(reply: Reply, asked: str) -> Any:
+    """Inspect's output of a recorded reply, with its reasoning, its tokens and what it cost.
+
+    Args:
+        asked: the model that was asked, for replies that name none.
+    """
+    model = inspect_part("inspect_ai.model")
+    name, used, choices = reply.model or asked, reply.usage, []
+    if reply.text is not None or reply.failure in DECLINED:
+        content: Any = reply.text or ""
+        if reply.reasoning is not None:
+            thought = model.ContentReasoning(reasoning=reply.reasoning)
+            content = [thought, model.ContentText(text=content)]
+        message = model.ChatMessageAssistant(content=content, source="generate", model=name)
+        ended = "max_tokens" if reply.truncated else "stop"
+        why = "content_filter" if reply.failure else ended
+        choices = [model.ChatCompletionChoice(message=message, stop_reason=why)]
+    usage = model.ModelUsage(
+        input_tokens=used.input_tokens - used.cached_tokens,
+        output_tokens=used.output_tokens,
+        total_tokens=used.input_tokens + used.output_tokens,
+        input_tokens_cache_read=used.cached_tokens,
+        reasoning_tokens=used.reasoning_tokens,
+        total_cost=reply.dollars,
+    )
+    error = reply.failure and (reply.detail or reply.failure.value)
+    return model.ModelOutput(
+        model=name, choices=choices, usage=usage, time=reply.seconds, error=error
+    )
+
+
+def config_of(settings: ModelSettings) -> Any:
+    """Settings as Inspect names them; what was not sent is not set."""
+    named = settings.model_dump(exclude={"stop", "reasoning", "stream"})
+    level, tokens = settings.reasoning, None
+    if isinstance(level, int):
+        level, tokens = None, level
+    return inspect_part("inspect_ai.model").GenerateConfig(
+        **named, stop_seqs=settings.stop and list(settings.stop), reasoning_effort=level,
+        reasoning_tokens=tokens,
+    )  # fmt: skip

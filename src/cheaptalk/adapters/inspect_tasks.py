@@ -1,0 +1,135 @@
+"""Every game as a task of Inspect: the evaluated model has a seat, scripts have the others.
+
+Inspect finds the tasks by the entry point ``inspect_ai``, as ``cheaptalk/NAME``. The model is sent
+the chat that models are sent in studies, word for word.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from cheaptalk.adapters.inspect_messages import (
+    NOTHING_ASKED,
+    continued,
+    inspect_part,
+    reply_of,
+)
+from cheaptalk.adapters.inspect_scores import ACHIEVED, achieved, scorers
+from cheaptalk.learning.environments import environment
+from cheaptalk.players import Kind
+from cheaptalk.rules import CheaptalkError, game_box, games
+
+
+def inspect_task(
+    game: str,
+    parameters: Mapping[str, Any] | None = None,
+    seat: str | None = None,
+    other: str | Mapping[str, Any] = "random",
+    *,
+    deals: int = 10,
+    seed: str | int = "inspect",
+    **player: Any,
+) -> Any:
+    """A game as a task for ``inspect_ai.eval``; it needs ``[inspect]``.
+
+    A sample is a match on a deal of its own. Equal seeds deal alike, and others play alike.
+
+    Args:
+        parameters: those of the game that are not its defaults.
+        seat: which seat the evaluated model has; the first one if not said.
+        other: a strategy that plays all other seats, or it with its settings.
+        deals: how many samples there are, from 1.
+        seed: what the deals are drawn from.
+        player: how the model is asked, such as ``style="tagged"`` or ``tries=5``.
+
+    Returns:
+        A ``Task``.
+
+    Raises:
+        CheaptalkError: there is no such game or seat, a setting is wrong, or Inspect is missing.
+    """
+    if deals < 1:
+        raise CheaptalkError(f"deals: a task has at least one, not {deals}")
+    ai, dataset = inspect_part("inspect_ai"), inspect_part("inspect_ai.dataset")
+    chat = environment(game, parameters, seat, other, **player)
+    rules = chat.game
+    samples = []
+    for number in range(1, deals + 1):
+        deal = f"{seed} {number}"
+        asked = continued((), chat.reset(deal).messages)
+        samples.append(
+            dataset.Sample(id=number, input=asked or NOTHING_ASKED, metadata={"deal": deal})
+        )
+    place = next(one.place for one in rules.seats if one.name == chat.seat)
+    return ai.Task(
+        dataset=dataset.MemoryDataset(samples, name=game),
+        solver=_solver()(game, dict(parameters or {}), chat.seat, other, **player),
+        scorer=[make() for make in scorers()],
+        version=rules.version,
+        metadata={"seat": chat.seat, "unit": rules.payoff_units()[rules.places[place]]},
+    )
+
+
+@cache
+def _solver() -> Callable[..., Any]:
+    """The maker of the solver, registered with Inspect: it lets the model play a match."""
+    transcript = inspect_part("inspect_ai.log").transcript
+
+    def play(
+        game: str, parameters: Any, seat: str, other: str | Mapping[str, Any], **player: Any
+    ) -> Any:
+        async def solve(state: Any, generate: Any) -> Any:
+            chat = environment(game, parameters, seat, other, **player)
+            kinds, told = Counter[Kind](), list[Any]()
+            asked = chat.reset(state.metadata["deal"])
+            while not asked.over:
+                told = continued(told, asked.messages)
+                state.messages = list(told)
+                state = await generate(state, tool_calls="none")
+                asked = chat.step(reply_of(state.output))
+                if asked.kind is not None:
+                    kinds[asked.kind] += 1
+                    transcript().info({"kind": asked.kind.value}, source="cheaptalk")
+            table = chat.table
+            result = None if table.outcome is None else table.result()
+            by_it = seat in table.forfeited
+            found = achieved(chat.game, seat, result, kinds, forfeited=by_it)
+            state.store.set(ACHIEVED, found)
+            return state
+
+        return solve
+
+    made: Callable[..., Any] = inspect_part("inspect_ai.solver").solver(play)
+    return made
+
+
+@cache
+def _tasks() -> dict[str, Any]:
+    """Makers of the tasks of all games by name, registered with Inspect."""
+    scorers(), _solver()
+    return {name: _task(name) for name in games()}
+
+
+def _task(game: str) -> Any:
+    """The maker of the task of a game, with the arguments that ``-T`` sets."""
+
+    def made(
+        parameters: Any = None,
+        seat: Any = None,
+        other: Any = "random",
+        deals: Any = 10,
+        seed: Any = "inspect",
+        **player: Any,
+    ) -> Any:
+        return inspect_task(game, parameters, seat, other, deals=deals, seed=seed, **player)
+
+    made.__doc__ = game_box(game).rules.__doc__
+    return inspect_part("inspect_ai").task(name=game)(made)
+
+
+def __getattr__(name: str) -> Any:
+    """``TASKS``: what the entry point names, so that whoever loads it registers all tasks."""
+    if name == "TASKS":
+        return _tasks()
+    raise AttributeError(name)
