@@ -144,6 +144,8 @@ class SpielState(pyspiel.State):  # type: ignore[misc] # OpenSpiel ships no type
         return legal
 
     def _apply_action(self, action: int) -> None:
+        if action not in self.legal_actions():
+            raise CheaptalkError(f"action {action} is not legal here; legal_actions() has those")
         if self.match is None:
             self._drawn.append(action)
             self._begin_if_drawn(self.get_game())
@@ -240,7 +242,7 @@ def short_name(game: str) -> str:
 def read(quoted: str) -> dict[str, Any]:
     """The parameters of a game, from those of OpenSpiel."""
     try:
-        found = json.loads(unquote(quoted))
+        found: dict[str, Any] = json.loads(unquote(quoted))
     except json.JSONDecodeError as error:
         raise CheaptalkError(f"parameters: {error}") from None
     expect(found, dict, 'parameters by name, such as {"rounds":1},')
