@@ -167,6 +167,7 @@ def test_games_are_registered_when_they_are_asked_for_and_once() -> None:
         print(names())
         for rounds in (1, 2):
             print(ct.adapters.openspiel_game("public_goods", {"rounds": rounds}), names())
+            pyspiel.register_game = None
         print(pyspiel.load_game("cheaptalk_public_goods").num_players())
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
