@@ -1,0 +1,286 @@
+"""The games as environments of PettingZoo: agents that act in turns, or all at once.
+
+An agent is a place of the game. It observes numbers, takes one of finitely many actions, of which
+a mask says which are legal, and is rewarded at the end with its payoff.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NoReturn, TypeAlias
+
+from cheaptalk.adapters.matches import arrays_of, begun
+from cheaptalk.arrays.games import ArrayGame
+from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds
+from cheaptalk.games.extras import needed
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules.errors import counted
+
+try:
+    from gymnasium.spaces import Box, Dict, Discrete
+    from pettingzoo import AECEnv, ParallelEnv
+except ModuleNotFoundError as lacking:
+    raise CheaptalkError(
+        f'environments of PettingZoo need {lacking.name}: pip install "cheaptalk[pettingzoo]"'
+    ) from lacking
+
+np = needed("numpy")
+
+Seen: TypeAlias = dict[str, Any]
+"""What an agent is shown: ``observation``, and ``action_mask`` with a 1 for each legal action."""
+
+
+class Seats:
+    """The places of a game as agents, one match after another.
+
+    Args:
+        game: as array functions.
+        seed: what matches depend on until :meth:`begin` is given another.
+
+    Attributes:
+        metadata: as PettingZoo has it.
+        agents: the places, in order.
+        observations, actions: what each can see and do.
+    """
+
+    def __init__(self, game: ArrayGame[Any, Any], seed: int) -> None:
+        self.game = game
+        self.agents = list(game.players)
+        self.metadata = {
+            "name": f"cheaptalk_{game.rules.name}_v{game.rules.version}",
+            "render_modes": [],
+            "is_parallelizable": isinstance(game, SimultaneousRounds),
+        }
+        self.observations = {agent: self._observation_space() for agent in self.agents}
+        self.actions = {agent: Discrete(game.actions) for agent in self.agents}
+        self._seed, self._matches = seed, 0
+        self._state: Any = None
+
+    def _observation_space(self) -> Dict:
+        numbers = Box(-np.inf, np.inf, (self.game.observed,), np.float32)
+        return Dict(
+            {"observation": numbers, "action_mask": Box(0, 1, (self.game.actions,), np.int8)}
+        )
+
+    def begin(self, seed: int | None) -> None:
+        """Deal the first match of a seed, or without one the next."""
+        if seed is not None:
+            self._seed, self._matches = seed, 0
+        self._state = begun(self.game, f"{self._seed}/{self._matches}")
+        self._matches += 1
+
+    @property
+    def over(self) -> bool:
+        return bool(self.game.over(self._state)[0])
+
+    @property
+    def turn(self) -> str:
+        """Whose turn it is."""
+        return self.agents[int(self.game.turn(self._state)[0])]
+
+    @property
+    def payoffs(self) -> dict[str, float]:
+        """What each agent got, in the game's unit."""
+        return dict(zip(self.agents, self.game.returns(self._state)[0].tolist(), strict=True))
+
+    def seen(self, agent: str, asked: bool) -> Seen:
+        """What an agent is shown; nothing is legal for one that is not asked."""
+        legal = self.game.legal(self._state)[0] & asked
+        return self._shown(agent, legal)
+
+    def seen_at_once(self) -> dict[str, Seen]:
+        """What all are shown who are asked at once.
+
+        What is legal for one does not depend on what others answer at once, so that the masks are
+        those after any of their actions.
+        """
+        seen, state = {}, self._state
+        for agent in self.agents:
+            legal = self.game.legal(state)[0]
+            seen[agent] = self._shown(agent, legal)
+            state = self.game.step(state, legal.argmax(keepdims=True))
+        return seen
+
+    def _shown(self, agent: str, legal: Any) -> Seen:
+        numbers = self.game.observe(self._state, self.agents.index(agent))[0]
+        return {"observation": numbers, "action_mask": legal.astype(np.int8)}
+
+    def take(self, actions: Mapping[str, Any]) -> None:
+        """Take the actions of agents whose turn comes one after the other: all of them, or none.
+
+        Raises:
+            CheaptalkError: one is not legal; the message says whose, and how many are.
+        """
+        state = self._state
+        for agent, action in actions.items():
+            legal = self.game.legal(state)[0]
+            if not self.actions[agent].contains(action) or not legal[action]:
+                raise CheaptalkError(
+                    f"{agent} may not take action {action} now; its action_mask allows "
+                    f"{counted(int(legal.sum()), 'action')} of {len(legal):,}"
+                )
+            state = self.game.step(state, np.array([action]))
+        self._state = state
+
+
+class PettingZooEnv(AECEnv):  # type: ignore[misc] # PettingZoo ships no types
+    """A game whose agents act in turns; those who decide at once act one after the other, unseen.
+
+    Attributes: as PettingZoo's ``AECEnv`` has them.
+    """
+
+    def __init__(self, seats: Seats) -> None:
+        super().__init__()
+        self.metadata = seats.metadata
+        self.possible_agents = list(seats.agents)
+        self.agents: list[str] = []
+        self._seats = seats
+
+    def observation_space(self, agent: str) -> Dict:
+        return self._seats.observations[agent]
+
+    def action_space(self, agent: str) -> Discrete:
+        return self._seats.actions[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Begin a match: the first one of a seed, or without one the next."""
+        self._seats.begin(seed)
+        self.agents = list(self.possible_agents)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self.agent_selection = self._seats.turn
+
+    def observe(self, agent: str) -> Seen:
+        return self._seats.seen(agent, asked=agent == self.agent_selection)
+
+    def step(self, action: Any) -> None:
+        """Take an action for the agent whose turn it is; None for one whose match is over.
+
+        Raises:
+            CheaptalkError: the action is not legal, or no match is under way.
+        """
+        if not self.agents:
+            refuse_without_match()
+        agent = self.agent_selection
+        if self.terminations[agent]:
+            self._was_dead_step(action)
+            return
+        self._seats.take({agent: action})
+        if self._seats.over:
+            self.rewards = self._seats.payoffs
+            self.terminations = dict.fromkeys(self.agents, True)
+            self._accumulate_rewards()
+        else:
+            self.agent_selection = self._seats.turn
+
+
+class PettingZooParallelEnv(ParallelEnv):  # type: ignore[misc] # PettingZoo ships no types
+    """A game whose agents all act at once, round after round.
+
+    Attributes: as PettingZoo's ``ParallelEnv`` has them.
+    """
+
+    def __init__(self, seats: Seats) -> None:
+        self.metadata = seats.metadata
+        self.possible_agents = list(seats.agents)
+        self.agents: list[str] = []
+        self._seats = seats
+
+    def observation_space(self, agent: str) -> Dict:
+        return self._seats.observations[agent]
+
+    def action_space(self, agent: str) -> Discrete:
+        return self._seats.actions[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Seen], dict[str, dict[str, Any]]]:
+        """Begin a match: the first one of a seed, or without one the next."""
+        self._seats.begin(seed)
+        self.agents = list(self.possible_agents)
+        return self._seats.seen_at_once(), {agent: {} for agent in self.agents}
+
+    def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+        """Take an action for every agent.
+
+        Returns:
+            observations, rewards, terminations, truncations and infos, each by agent.
+
+        Raises:
+            CheaptalkError: an action is missing or not legal, or no match is under way; then
+                nothing has changed.
+        """
+        if not self.agents:
+            refuse_without_match()
+        agents = self.agents
+        for agent in agents:
+            if agent not in actions:
+                raise CheaptalkError(f"all agents act at once, and {agent} has no action")
+        self._seats.take({agent: actions[agent] for agent in agents})
+        over = self._seats.over
+        if over:
+            self.agents = []
+        return (
+            self._seats.seen_at_once(),
+            self._seats.payoffs,
+            dict.fromkeys(agents, over),
+            dict.fromkeys(agents, False),
+            {agent: {} for agent in agents},
+        )
+
+
+def refuse_without_match() -> NoReturn:
+    """Say that nobody is asked."""
+    raise CheaptalkError("no match is under way: begin one with reset")
+
+
+def pettingzoo_env(
+    game: str, parameters: Mapping[str, Any] | None = None, *, seed: int = 0
+) -> PettingZooEnv:
+    """A game as an environment of PettingZoo in which agents act in turns (AEC).
+
+    Equal seeds deal alike: the N-th match after ``reset(seed=S)``, counted from 0, is dealt and
+    drawn as at a table under the seed ``"S/N"``.
+
+    Args:
+        parameters: those of the game that are not its defaults.
+        seed: what matches depend on until ``reset`` is given another.
+
+    Raises:
+        UnknownName: there is no such game, or no array game plays it.
+        CheaptalkError: no array game plays it with these parameters, or PettingZoo is missing.
+
+    >>> env = pettingzoo_env("bargaining", {"money": 100, "horizon": 2, "messages": False})
+    >>> env.reset(seed=7)
+    >>> env.agent_selection, env.action_space("alice")
+    ('alice', Discrete(103))
+    """
+    return PettingZooEnv(Seats(arrays_of(game, parameters), seed))
+
+
+def pettingzoo_parallel_env(
+    game: str, parameters: Mapping[str, Any] | None = None, *, seed: int = 0
+) -> PettingZooParallelEnv:
+    """A game as an environment of PettingZoo in which all agents act at once.
+
+    Args: as of :func:`pettingzoo_env`.
+
+    Raises:
+        UnknownName: there is no such game, or no array game plays it.
+        CheaptalkError: its players do not all decide at once, no array game plays it with these
+            parameters, or PettingZoo is missing.
+
+    >>> env = pettingzoo_parallel_env("public_goods", {"players": 3, "rounds": 2})
+    >>> seen, _ = env.reset(seed=7)
+    >>> rewards = env.step(dict.fromkeys(env.agents, 5))[1]
+    >>> list(seen), rewards["player_1"]
+    (['player_1', 'player_2', 'player_3'], 0.0)
+    """
+    arrays = arrays_of(game, parameters)
+    if not isinstance(arrays, SimultaneousRounds):
+        raise CheaptalkError(
+            f"the players of {game} do not all decide at once; let them act in turns, by "
+            "pettingzoo_env"
+        )
+    return PettingZooParallelEnv(Seats(arrays, seed))
