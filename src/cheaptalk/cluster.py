@@ -12,6 +12,7 @@ from socket import create_connection
 from typing import Any, ParamSpec, TypeVar
 
 from cheaptalk import __version__
+from cheaptalk.processes import Pool, processes
 from cheaptalk.rules import CheaptalkError
 
 P = ParamSpec("P")
@@ -150,6 +151,26 @@ def cluster(on: str) -> Iterator[Cluster]:
     finally:
         if joined:
             ray.shutdown()
+
+
+@contextmanager
+def working(count: int, on: str | None, lost: str) -> Iterator[Pool]:
+    """Processes of this machine, or the machines of a cluster where one is named.
+
+    Args:
+        count: of processes.
+        on: as :func:`cluster` takes it.
+        lost: as :func:`~cheaptalk.processes.processes` takes it.
+
+    Raises:
+        CheaptalkError: as these do.
+    """
+    if on is None:
+        with processes(count, lost) as pool:
+            yield pool
+    else:
+        with cluster(on) as machines:
+            yield machines
 
 
 def _see_that_somebody_listens(on: str) -> None:

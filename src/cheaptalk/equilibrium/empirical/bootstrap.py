@@ -14,12 +14,12 @@ import numpy as np
 import polars as pl
 from scipy.optimize import linprog
 
+from cheaptalk.cluster import working
 from cheaptalk.equilibrium.empirical.cells import GameSample, Key
 from cheaptalk.equilibrium.empirical.empirical_games import Empirical, EmpiricalGame, listed
 from cheaptalk.equilibrium.empirical.metrics import Metric, against, at_equilibrium, regrets
 from cheaptalk.equilibrium.solvers.payoffs import TIE, Flags, Floats, near
 from cheaptalk.equilibrium.solvers.symmetric import mene_mixtures
-from cheaptalk.processes import processes
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import Printed, brief
 from cheaptalk.rules.errors import Advice
@@ -224,6 +224,7 @@ def bootstrap_equilibrium(
     seed: int = 0,
     paired: bool | None = None,
     processes: int = 1,
+    on: str | None = None,
 ) -> Bootstrap:
     """The distribution of a game's maximum-entropy equilibrium over draws of its deals.
 
@@ -245,9 +246,11 @@ def bootstrap_equilibrium(
             True where any two cells share at least half of the smaller one's deals.
         processes: how many solve at once; scripts that ask for several stand behind
             ``if __name__ == "__main__"``.
+        on: a cluster whose machines solve instead, as :func:`~cheaptalk.cluster.cluster` takes it.
 
     Raises:
-        CheaptalkError: a cell is missing or has fewer than two deals, or there are no samples.
+        CheaptalkError: a cell is missing or has fewer than two deals, there are no samples, or the
+            cluster cannot be used.
         ValueError: the game was made without a measure, or a number makes no sense.
         EquilibriumError: a draw could not be solved.
     """
@@ -260,18 +263,18 @@ def bootstrap_equilibrium(
         payoffs = means[:, 0]
         return Bootstrap(
             game.labels, tuple(metrics), together, seed, game.freedom, estimate, payoffs,
-            _solved(payoffs, processes), values,
+            _solved(payoffs, processes, on), values,
         )  # fmt: skip
 
     return made(drawn, made(game.means[None], None))
 
 
-def _solved(payoffs: Floats, count: int) -> Floats:
-    """The equilibrium of each game, in pieces that one process or several solve."""
+def _solved(payoffs: Floats, count: int, on: str | None) -> Floats:
+    """The equilibrium of each game, in pieces that one process, several or a cluster solve."""
     pieces = [payoffs[at : at + PIECE] for at in range(0, len(payoffs), PIECE)]
-    if count == 1 or len(pieces) == 1:
+    if (count == 1 and on is None) or len(pieces) == 1:
         return np.concatenate(list(map(mene_mixtures, pieces)))
-    with processes(count, "ask for fewer at once") as pool:
+    with working(count, on, "ask for fewer at once") as pool:
         solving = [pool.submit(mene_mixtures, piece) for piece in pieces]
         return np.concatenate([solved.result() for solved in solving])
 
