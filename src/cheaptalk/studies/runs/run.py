@@ -35,6 +35,7 @@ from cheaptalk.studies.plans.plan import Plan, lay_out, redealt
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
 from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES, Host, match_row, recordings
+from cheaptalk.studies.runs.onlooker import NOBODY, Onlooker
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.scripted import play_scripted
 from cheaptalk.studies.runs.time_left import TimeLeft
@@ -58,6 +59,7 @@ def run(
     cache: Path | str | None = None,
     batching: Batching | None = None,
     expected: Mapping[str, float] = NOTHING_EXPECTED,
+    onlooker: Onlooker = NOBODY,
 ) -> Progress:
     """Play all matches of a study that the store does not hold yet.
 
@@ -81,6 +83,8 @@ def run(
         cache: a file of replies bought before, made where there is none; None for no cache.
         batching: how to play in providers' batches; None to make each call at once.
         expected: calls of a match by game, as an estimate has them, to foretell the time left.
+        onlooker: looks on while matches with models or people are played, such as
+            :class:`.Telemetry`.
 
     Raises:
         StudyError: the study cannot be laid out, or a key, price or person is missing.
@@ -103,7 +107,7 @@ def run(
                 open_desk, opened, models=models, concurrency=at_once, patience=patience,
                 cache=call_cache,
             )  # fmt: skip
-            playing = _Run(checked, opened, progress, new_desk, sources, expected)
+            playing = _Run(checked, opened, progress, new_desk, sources, expected, onlooker)
             with playing.control, playing.noting_halts():
                 playing.go(workers)
     return playing.progress
@@ -120,6 +124,7 @@ class _Run:
         new_desk: Callable[[Purse, int], AbstractAsyncContextManager[Desk]],
         sources: Sources,
         expected: Mapping[str, float],
+        onlooker: Onlooker,
     ) -> None:
         self.checked = checked
         self.plan = planned = checked.plan
@@ -127,6 +132,7 @@ class _Run:
         self.report = report
         self.new_desk = new_desk
         self.sources = sources
+        self.onlooker = onlooker
         self.control = Control(store.backend.mailbox, planned.study.name, self.matches)
         self.desk: Desk | None = None
         self.progress = Progress(0, 0)
@@ -275,7 +281,7 @@ class _Run:
                 await stack.enter_async_context(waited)
                 desk.purse = self.purse()
             self.began = time.monotonic()
-            host = Host(self.rows, desk, self.sources)
+            host = Host(self.rows, desk, self.sources, self.onlooker)
 
             async def play(match: PlannedMatch) -> None:
                 end = await host.play(match)
