@@ -31,6 +31,8 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 HEAVY = ("aiohttp", "jinja2", "numpy", "polars", "scipy", "sqlalchemy", "torch")
 IMPORTED_AS = {
     "argon2-cffi": "argon2",
+    "opentelemetry-exporter-otlp-proto-http": "opentelemetry",
+    "opentelemetry-sdk": "opentelemetry",
     "python-dotenv": "dotenv",
     "pyyaml": "yaml",
     "scikit-learn": "sklearn",

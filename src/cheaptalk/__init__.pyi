@@ -1,6 +1,7 @@
 """The public face of cheaptalk; ``__init__.py`` loads each name when it is first used."""
 
 from . import (
+    adapters,
     arrays,
     conformance,
     equilibrium,
@@ -143,6 +144,7 @@ __all__ = [
     "UnknownName",
     "Value",
     "Whole",
+    "adapters",
     "arrays",
     "by_name",
     "check_game",

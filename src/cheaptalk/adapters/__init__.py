@@ -1,0 +1,8 @@
+"""cheaptalk inside other projects: where runs and their records go to be watched and shared.
+
+Loaded when first used; each needs the extra that its page names.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
