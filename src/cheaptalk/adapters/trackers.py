@@ -70,7 +70,8 @@ class TensorBoard(Tracker):
 
     def log(self, step: int, values: Mapping[str, float]) -> None:
         if self._writer is None:
-            self._writer = self._writer_of(str(self._folder), purge_step=step)
+            own = f".{time.time_ns()}"  # two files of one second would be one file
+            self._writer = self._writer_of(str(self._folder), purge_step=step, filename_suffix=own)
         for name, number in values.items():
             self._writer.add_scalar(name, number, step)
         self._writer.flush()
