@@ -129,8 +129,8 @@ def test_a_run_is_kept_with_its_steps_and_what_it_came_to(
             for place, got in one.payoffs.items():
                 paid.setdefault(f"payoff/bargaining/{place}/{one.label(place)}", []).append(got)
     assert len(paid) == 6
-    for name, got in paid.items():
-        mean = pytest.approx(sum(got) / len(got), rel=1e-6)
+    for name, all_ in paid.items():
+        mean = pytest.approx(sum(all_) / len(all_), rel=1e-6)
         assert last[name.replace("tiny (hot)", "tiny_hot_")] == mean
 
 
