@@ -161,7 +161,7 @@ def _card(
     header: dict[str, Any] = {"pretty_name": title or study}
     header |= {"license": licence} if licence else {}
     header |= {
-        "tags": ["cheaptalk", "game-theory", "negotiation", *counts],
+        "tags": ["cheaptalk", "game-theory", *counts],
         "size_categories": [
             next((size for below, size in SIZES if rows["matches"] < below), "n>1M")
         ],
