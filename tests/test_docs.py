@@ -46,7 +46,8 @@ PROGRESS = re.compile(
 OUTPUT = doctest.OutputChecker()
 LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PACKAGES = (
-    rules, styles, conformance, players, models, studies, records, statistics, equilibrium, adapters,
+    rules, styles, conformance, players, models, studies, records, statistics, equilibrium,
+    adapters,
 )  # fmt: skip
 BASE = {
     "name": "example",

@@ -17,7 +17,7 @@ from cheaptalk.records import Status
 from tests.conftest import Command
 from tests.fakes import PATIENCE, Canned, study, with_model
 
-pytestmark = pytest.mark.filterwarnings("default")  # theirs are no concern of ours
+pytestmark = pytest.mark.filterwarnings("ignore")  # of theirs
 Kept: TypeAlias = dict[str, list[tuple[int, float]]]
 """Numbers by name, with their steps."""
 

@@ -149,10 +149,12 @@ def test_the_command_trains_by_name_and_says_what_is_not_there(
     words = ["train", "rnad-bg4", "--out", str(out), "--matches", "512", "--device", "cpu", *small]
     page = tmp_path / "curves.html"
     more = ["--with", "sizes=[5, 10]", "--with", "repeats=[1, 1]", "--page", str(page)]
+    more += ["--track", f"tensorboard:{tmp_path / 'board'}"]
     done = cheaptalk(*words, *more, "--json")
     assert done.status == 0, done.err
     assert "It has learned from 512 matches" in page.read_text()
     assert 'http-equiv="refresh"' not in page.read_text()
+    assert [one.name for one in (tmp_path / "board" / "p").iterdir()]
     told = json.loads(done.out)["told"]
     assert told["matches"] == 512
     looked = cheaptalk("exploitability", str(out), "--matches", "512")

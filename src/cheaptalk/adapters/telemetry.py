@@ -43,8 +43,9 @@ class Telemetry(Onlooker):
     """Makes spans and metrics of matches and calls: the ``onlooker`` of a run or a host.
 
     Args:
-        tracer_provider, meter_provider: of OpenTelemetry's SDK; by default those that the program
-            has set, without which nothing is done.
+        tracer_provider: of OpenTelemetry's SDK; by default the one that the program has set,
+            without which there are no spans.
+        meter_provider: likewise, for metrics.
         content: whether spans hold what models were sent and answered, and what providers say of
             failures.
 
@@ -287,4 +288,4 @@ def _message(said: ChatMessage) -> dict[str, Any]:
 def _answer(reply: Reply) -> dict[str, Any]:
     thought = [{"type": "reasoning", "content": reply.reasoning}] if reply.reasoning else []
     parts = [*thought, {"type": "text", "content": reply.text}]
-    return {"role": "assistant", "parts": parts, "finish_reason": reply.finish or "stop"}
+    return {"role": "assistant", "parts": parts, "finish_reason": reply.finish or "unknown"}
