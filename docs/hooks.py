@@ -33,6 +33,9 @@ ENVIRONMENT = "reference/environment.md"
 VARIABLES = {
     "CHEAPTALK_STORE": "the store, as `--store` names it, which counts more",
     "CHEAPTALK_CACHE": "turns the [cache](../how-to/cache.md) on, and names its file",
+    "CHEAPTALK_TELEMETRY": "turns [telemetry](../how-to/trace-a-run.md) on",
+    "WANDB_MODE": """`online` lets [Weights & Biases](../how-to/track-a-run.md) send at once; else
+        it is `offline`""",
     "CHEAPTALK_PROVIDERS": """your file of
         [providers](../how-to/run-a-model.md#a-server-of-your-own); empty for none""",
     "CHEAPTALK_PRICES": """your file of [prices](../how-to/budgets.md); else `prices.yaml` in the

@@ -20,6 +20,7 @@ from mkdocs.exceptions import PluginError
 
 import cheaptalk as ct
 from cheaptalk import (
+    adapters,
     conformance,
     equilibrium,
     models,
@@ -46,6 +47,7 @@ OUTPUT = doctest.OutputChecker()
 LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 PACKAGES = (
     rules, styles, conformance, players, models, studies, records, statistics, equilibrium,
+    adapters,
 )  # fmt: skip
 BASE = {
     "name": "example",

@@ -32,6 +32,8 @@ HEAVY = ("aiohttp", "jinja2", "numpy", "polars", "scipy", "sqlalchemy", "torch")
 IMPORTED_AS = {
     "argon2-cffi": "argon2",
     "open-spiel": "pyspiel",
+    "opentelemetry-exporter-otlp-proto-http": "opentelemetry",
+    "opentelemetry-sdk": "opentelemetry",
     "python-dotenv": "dotenv",
     "pyyaml": "yaml",
     "scikit-learn": "sklearn",

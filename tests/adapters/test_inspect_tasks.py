@@ -12,8 +12,8 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.adapters import inspect_task
-from cheaptalk.adapters.inspect_messages import inspect_part
-from cheaptalk.learning.environments import environment
+from cheaptalk.adapters.inspect.messages import inspect_part
+from cheaptalk.learning import environment
 from cheaptalk.rules import games
 from cheaptalk.stand_in import answer
 from tests.adapters import inspect_program as program

@@ -1,6 +1,7 @@
 """Trainings in files: taken up where they were left, stopped where numbers are none, refused."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -105,13 +106,15 @@ def test_a_checkpoint_of_another_training_is_refused_and_one_cut_short(tmp_path:
         checkpoints.load(nfsp, file)
 
 
-def test_what_could_be_gained_is_looked_at_on_the_way_and_goes_to_tensorboard(
-    tmp_path: Path,
-) -> None:
-    file, board = tmp_path / "p", tmp_path / "board"
+def test_what_could_be_gained_is_looked_at_on_the_way_and_told_to_a_tracker(tmp_path: Path) -> None:
+    file = tmp_path / "p"
+    tracked: list[tuple[int, Mapping[str, float]]] = []
     small = settings("nfsp")
     for matches in (16 * 300, 16 * 700):
-        training.train("nfsp", RULES, small, matches, file, examined_every=4000, tensorboard=board)
+        training.train(
+            "nfsp", RULES, small, matches, file, examined_every=4000,
+            tracks=[lambda *one: tracked.append(one)],
+        )  # fmt: skip
     told = rows(file)
     looked = [row["matches"] for row in told if "gains" in row]
     assert looked == [4800, 8000, 11200]  # twice at an end, which was no multiple the first time
@@ -122,8 +125,11 @@ def test_what_could_be_gained_is_looked_at_on_the_way_and_goes_to_tensorboard(
     training.train("nfsp", RULES, small, 16 * 700, plain)
     weights = ct.learning.read_policy(plain).weights
     assert all(np.array_equal(array, policy.weights[name]) for name, array in weights.items())
-    events = b"".join(one.read_bytes() for one in board.iterdir())
-    assert all(one in events for one in (b"q_loss", b"returns/player_1", b"gains/player_2"))
+    assert [matches for matches, _ in tracked] == [row["matches"] for row in told]
+    for (_, numbers), row in zip(tracked, told, strict=True):
+        assert numbers["q_loss"] == row["q_loss"]
+        assert numbers["returns/player_1"] == row["returns"][0]
+        assert numbers.get("gains/player_2") == (row["gains"][1][0] if "gains" in row else None)
 
 
 def test_presets_are_trainings_that_there_could_be() -> None:
@@ -143,10 +149,12 @@ def test_the_command_trains_by_name_and_says_what_is_not_there(
     words = ["train", "rnad-bg4", "--out", str(out), "--matches", "512", "--device", "cpu", *small]
     page = tmp_path / "curves.html"
     more = ["--with", "sizes=[5, 10]", "--with", "repeats=[1, 1]", "--page", str(page)]
+    more += ["--track", f"tensorboard:{tmp_path / 'board'}"]
     done = cheaptalk(*words, *more, "--json")
     assert done.status == 0, done.err
     assert "It has learned from 512 matches" in page.read_text()
     assert 'http-equiv="refresh"' not in page.read_text()
+    assert [one.name for one in (tmp_path / "board" / "p").iterdir()]
     told = json.loads(done.out)["told"]
     assert told["matches"] == 512
     looked = cheaptalk("exploitability", str(out), "--matches", "512")

@@ -1,6 +1,6 @@
-"""cheaptalk inside other projects: games and records in the forms that these know.
+"""cheaptalk inside other projects: games, runs and records in the forms that these know.
 
-Loaded when first used; each adapter needs what its extra brings.
+Loaded when first used; each needs the extra that its page names.
 """
 
 import lazy_loader

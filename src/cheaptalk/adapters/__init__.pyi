@@ -1,9 +1,14 @@
-from .inspect_logs import write_inspect_logs
-from .inspect_tasks import inspect_task
+from .hugging_face import push_dataset, write_dataset
+from .inspect.logs import write_inspect_logs
+from .inspect.tasks import inspect_task
+from .openenv import openenv_app
 from .openspiel import openspiel_game
 from .pettingzoo import pettingzoo_env, pettingzoo_parallel_env
+from .telemetry import Telemetry, open_telemetry
+from .trackers import TRACKERS, Follower, Tracker, tracker
 
 __all__ = [
-    "inspect_task", "openspiel_game", "pettingzoo_env", "pettingzoo_parallel_env",
-    "write_inspect_logs",
+    "TRACKERS", "Follower", "Telemetry", "Tracker", "inspect_task", "open_telemetry",
+    "openenv_app", "openspiel_game", "pettingzoo_env", "pettingzoo_parallel_env",
+    "push_dataset", "tracker", "write_dataset", "write_inspect_logs",
 ]  # fmt: skip

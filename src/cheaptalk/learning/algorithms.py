@@ -68,6 +68,15 @@ class Progress(NamedTuple):
         found = {"gains": [list(one) for one in self.gains]} if self.gains else {}
         return {"matches": self.matches, **self.metrics, "returns": list(self.returns), **found}
 
+    def numbers(self) -> dict[str, float]:
+        """All but the matches, as one number each, seats counted from 1: for a tracker."""
+        found = dict(self.metrics)
+        for seat, got in enumerate(self.returns, start=1):
+            found[f"returns/player_{seat}"] = got
+        for seat, (gain, _) in enumerate(self.gains, start=1):
+            found[f"gains/player_{seat}"] = gain
+        return found
+
 
 class Diverged(CheaptalkError):
     """A loss is no number any more."""

@@ -1,17 +1,11 @@
-"""What a training tells as it goes, kept as lines of JSON beside its policy, or for TensorBoard."""
+"""What a training tells as it goes, kept as lines of JSON beside its policy."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 from cheaptalk.learning.algorithms import Progress
-from cheaptalk.rules import CheaptalkError
 from cheaptalk.whole_files import whole_path
-
-try:
-    from tensorboardX import SummaryWriter
-except ModuleNotFoundError:
-    SummaryWriter = None
 
 
 class Log:
@@ -43,34 +37,6 @@ class Log:
         row = told.written() | {"seconds": round(self.seconds + seconds, 3)}
         with self.file.open("a", encoding="utf-8") as file:
             file.write(_line(row))
-
-
-class Board:
-    """The same for TensorBoard, by matches.
-
-    Args:
-        folder: that TensorBoard is told to read.
-        matches: that the training has learned from; what the folder has of later is hidden.
-
-    Raises:
-        CheaptalkError: what writes its files is not installed.
-    """
-
-    def __init__(self, folder: Path, matches: int) -> None:
-        if SummaryWriter is None:
-            raise CheaptalkError('TensorBoard needs tensorboardX: pip install "cheaptalk[learn]"')
-        self._writer = SummaryWriter(str(folder), purge_step=matches + 1 if matches else None)
-
-    def add(self, told: Progress, _: float) -> None:
-        """Add what was told; the clock is TensorBoard's own."""
-        numbers = dict(told.metrics)
-        for seat, got in enumerate(told.returns, start=1):
-            numbers[f"returns/player_{seat}"] = got
-        for seat, (gain, _) in enumerate(told.gains, start=1):
-            numbers[f"gains/player_{seat}"] = gain
-        for name, number in numbers.items():
-            self._writer.add_scalar(name, number, told.matches)
-        self._writer.flush()
 
 
 def logged(policy: Path) -> list[dict[str, Any]]:

@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from cheaptalk.arrays.games import array_game
 from cheaptalk.learning.algorithms import ALGORITHMS, Progress, Settings, Training
 from cheaptalk.learning.checkpoints import load, save
 from cheaptalk.learning.examiner import Examiner
-from cheaptalk.learning.logs import Board, Log, log_beside
+from cheaptalk.learning.logs import Log, log_beside
 from cheaptalk.learning.networks import Device, device_of, jax
 from cheaptalk.learning.policy import write_policy
 from cheaptalk.rules import CheaptalkError, Game, game_box, games, suggest
@@ -20,6 +20,9 @@ SECONDS = 30.0
 """After so many a checkpoint is due."""
 GLANCE = 500_000
 """Matches that a response learns from when a policy is looked into on the way."""
+
+Track: TypeAlias = Callable[[int, Mapping[str, float]], None]
+"""Takes numbers by name, and the matches that a training has learned from by then."""
 
 
 class Pace(NamedTuple):
@@ -82,7 +85,7 @@ def train(
     *,
     device: Device = "auto",
     examined_every: int = 0,
-    tensorboard: Path | None = None,
+    tracks: Sequence[Track] = (),
     progress: Callable[[Pace], None] | None = None,
 ) -> Progress | None:
     """Train the policy of a file until it has learned from so many matches.
@@ -99,7 +102,8 @@ def train(
         examined_every: matches after which, and at the end, it is looked what could be gained
             against the policy, by a response that learns from :data:`GLANCE` matches where the game
             is not small; 0 for never.
-        tensorboard: a folder for TensorBoard to read, besides.
+        tracks: told the numbers of each line of the log, such as the ``log`` of a
+            :class:`.Tracker`.
         progress: called every few seconds.
 
     Returns:
@@ -110,7 +114,7 @@ def train(
         NotArrayed: no array game plays the game.
         CheckpointError: the checkpoint is of another training.
         Diverged: a loss is no number; the last checkpoint and policy stay.
-        CheaptalkError: there is no such device, or TensorBoard's files cannot be written.
+        CheaptalkError: there is no such device.
     """
     kind = ALGORITHMS.find(algorithm)
     with jax.default_device(device_of(device)):
@@ -118,10 +122,8 @@ def train(
         kept = out.with_name(f"{out.name}.training")
         learned = load(training, kept) if kept.exists() else training.begin()
         before = training.played(learned)
-        logs: list[Log | Board] = [Log(log_beside(out), before)]
-        if tensorboard is not None:
-            logs.append(Board(tensorboard, before))
-        watch = _Watch(training, matches, out, kept, before, logs, progress)
+        log = Log(log_beside(out), before)
+        watch = _Watch(training, matches, out, kept, before, log, progress, tracks)
         if examined_every:
             watch.examine, watch.examined_every = Examiner(training.game, GLANCE), examined_every
         if before < matches:
@@ -139,8 +141,9 @@ class _Watch:
     out: Path
     kept: Path
     before: int
-    logs: Sequence[Log | Board]
+    log: Log
     progress: Callable[[Pace], None] | None
+    tracks: Sequence[Track]
     examine: Examiner | None = None
     examined_every: int = 0
     last: Progress | None = None
@@ -154,8 +157,9 @@ class _Watch:
         told = self.examined(learned, told)
         self.began = time.monotonic() - seconds
         self.last, self.seen = told, told.matches
-        for log in self.logs:
-            log.add(told, seconds)
+        self.log.add(told, seconds)
+        for track in self.tracks:
+            track(told.matches, told.numbers())
         if self.progress:
             rate = (told.matches - self.before) / seconds
             self.progress(Pace(told, self.matches, seconds, rate))

@@ -33,6 +33,7 @@ from cheaptalk.studies.runs.checks import (
     try_strategies,
 )
 from cheaptalk.studies.runs.host import Host, open_host
+from cheaptalk.studies.runs.onlooker import Onlooker
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.run import run
 from cheaptalk.studies.study import (
@@ -50,8 +51,8 @@ __all__ = [
     "FILES", "INTERRUPTED", "QUIZZES", "SETTLED", "UNITS", "Amounts", "Batching", "Budget",
     "CacheUse", "Cap",
     "Checked", "Configuration", "ControlError", "Dealt", "Estimate", "Experiences", "GameGrid",
-    "Halted", "Host", "LaneState", "Plan", "PlannedMatch", "PlannedMatches", "Progress", "Range",
-    "RunState", "Sample", "Seated", "Study", "StudyChanges", "StudyError", "Unanswered",
+    "Halted", "Host", "LaneState", "Onlooker", "Plan", "PlannedMatch", "PlannedMatches", "Progress",
+    "Range", "RunState", "Sample", "Seated", "Study", "StudyChanges", "StudyError", "Unanswered",
     "amount_text", "budget_text", "changes", "check", "check_address", "check_batchable",
     "check_free",
     "check_prices", "doubts", "estimate", "experiences", "give_order", "lay_out", "load_study",

@@ -46,7 +46,7 @@ def doctor(
     with err.status("importing what optional parts need"), ThreadPoolExecutor() as pool:
         known = extras()
         parts = dict(zip(known, pool.map(imported, known.values()), strict=True))
-    broken = _broken_plugins(recipes=_works(parts["analysis"]), learning=_works(parts["learn"]))
+    broken = _broken_plugins(analysis=_works(parts["analysis"]), learning=_works(parts["learn"]))
     checks += [("games", bool(ct.rules.games()), ", ".join(ct.rules.games())), *broken]
     for extra, modules in parts.items():
         checks.append((f"[{extra}]", _works(modules), "; ".join(_of_extra(extra, modules))))
@@ -84,12 +84,12 @@ def _of_extra(extra: str, modules: list[Imported]) -> Iterator[str]:
         yield ", ".join(f"{one.module} {one.version}" for one in modules)
 
 
-def _broken_plugins(*, recipes: bool, learning: bool) -> list[Diagnosis]:
+def _broken_plugins(*, analysis: bool, learning: bool) -> list[Diagnosis]:
     """What installed packages register and cannot be used, from looking at everything anew.
 
     Args:
-        recipes, learning: whether recipes and learning algorithms can be looked at, which need
-            optional parts.
+        analysis, learning: whether recipes and trackers, and learning algorithms, can be looked at,
+            which need these optional parts.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ct.rules.PluginWarning)
@@ -98,8 +98,8 @@ def _broken_plugins(*, recipes: bool, learning: bool) -> list[Diagnosis]:
             ct.arrays.ARRAYS, ct.judges.RUBRICS, ct.records.imports.IMPORTERS, ct.studies.QUIZZES,
             *ct.rules.Registry.known,
         }  # fmt: skip
-        if recipes:
-            registries.add(ct.reports.RECIPES)
+        if analysis:
+            registries |= {ct.reports.RECIPES, ct.adapters.TRACKERS}
         if learning:
             registries.add(ct.learning.ALGORITHMS)
         for registry in sorted(registries, key=lambda one: one.group):
@@ -107,7 +107,7 @@ def _broken_plugins(*, recipes: bool, learning: bool) -> list[Diagnosis]:
             len(registry)
         ct.rules.games()
     looked = {one.group for one in registries}
-    groups = sorted({"cheaptalk.algorithms", "cheaptalk.recipes", *looked})
+    groups = sorted({"cheaptalk.algorithms", "cheaptalk.recipes", "cheaptalk.trackers", *looked})
     points = entry_points()
     unknown = [
         f'"{point.name}" ({point.value}) is registered under {ct.rules.suggest(group, groups)}, '

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import JsonOption
 from cheaptalk.cli.shared.printing import hint, print_json, print_table
+from cheaptalk.extras import needing
 
 
 def recipes(json: JsonOption = False) -> None:

@@ -11,7 +11,6 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.results.outputs import FiguresOption, PageOption, TablesOption, hand_over
 from cheaptalk.cli.shared import completion
-from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     VIEWER,
@@ -24,6 +23,7 @@ from cheaptalk.cli.shared.options import (
 )
 from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err
+from cheaptalk.extras import needing
 
 
 @finishing()

@@ -12,7 +12,6 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.cost_preview import costs
-from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
     CAPS,
     DEFAULT_STORE,
@@ -29,6 +28,7 @@ from cheaptalk.cli.shared.options import (
 from cheaptalk.cli.shared.printing import err, hint, out, print_json, print_table, say
 from cheaptalk.cli.shared.progress import StatusLine
 from cheaptalk.cli.shared.sentences import cost_text, counted, see_verdicts, state_notes
+from cheaptalk.extras import needing
 
 
 def judge(

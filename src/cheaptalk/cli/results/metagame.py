@@ -12,7 +12,6 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
-from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     VIEWER,
@@ -27,6 +26,7 @@ from cheaptalk.cli.shared.options import (
 from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err, out, print_json, print_table, say
 from cheaptalk.cli.shared.progress import StatusLine
+from cheaptalk.extras import needing
 
 AnyAnalysis: TypeAlias = "ct.equilibrium.Analysis | ct.equilibrium.SeatsAnalysis"
 Analyses: TypeAlias = "tuple[Iterator[AnyAnalysis], ct.reports.Played | None]"

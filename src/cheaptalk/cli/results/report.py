@@ -12,7 +12,6 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli.results.outputs import FiguresOption, say_figures
 from cheaptalk.cli.shared import completion
-from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
     VIEWER,
@@ -30,6 +29,7 @@ from cheaptalk.cli.shared.options import (
 from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import err, print_json, say
 from cheaptalk.cli.shared.sentences import counted
+from cheaptalk.extras import needing
 
 
 @finishing()

@@ -8,9 +8,9 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared import completion
-from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.options import DEFAULT_STORE, PORT, PortOption, StoreOption
 from cheaptalk.cli.shared.printing import say
+from cheaptalk.extras import needing
 
 
 def view(

@@ -6,8 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import cheaptalk as ct
@@ -40,7 +39,7 @@ def extras() -> dict[str, tuple[str, ...]]:
     return {
         "analysis": ("numpy", "polars", "scipy", *WEB),
         "figures": ("reportlab", "svglib"),
-        "learn": ("flax", "jax", "optax", "safetensors", "tensorboardX"),
+        "learn": ("flax", "jax", "optax", "safetensors"),
         "predict": ("catboost", "sklearn", "xgboost"),
         "web": WEB,
         "lm": ct.models.model_strings.IN_PROCESS_NEEDS,
@@ -81,18 +80,3 @@ def imported(modules: Sequence[str]) -> list[Imported]:
         for one, result in zip(lines[::2], [*lines[1::2], None], strict=False)
     }
     return [found.get(one, Imported(one, problem="it was not tried")) for one in modules]
-
-
-@contextmanager
-def needing(extra: str) -> Iterator[None]:
-    """Say how to install what is missing.
-
-    Raises:
-        CheaptalkError: a package of this extra is not installed.
-    """
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise ct.CheaptalkError(
-            f'{error.name} is not installed; get it with: pip install "cheaptalk[{extra}]"'
-        ) from None

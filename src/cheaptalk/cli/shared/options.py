@@ -101,6 +101,15 @@ NoEstimateOption = Annotated[
     bool,
     typer.Option("--no-estimate", help="Do not estimate what models cost; caps hold all the same."),
 ]
+TrackOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--track",
+        help="Tell a tracker how it goes: tensorboard:FOLDER, wandb:PROJECT or mlflow:URI. Repeat "
+        "it for several.",
+        metavar="NAME[:WHERE]",
+    ),
+]
 PublishedOption = Annotated[
     bool, typer.Option("--as-published", help="Measure as the published systems' code does.")
 ]

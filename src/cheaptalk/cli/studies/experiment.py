@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.printing import print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
+from cheaptalk.extras import needing
 
 
 def experiment(

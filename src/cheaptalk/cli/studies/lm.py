@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.extras import needing
 from cheaptalk.cli.shared.loading import Group
 from cheaptalk.cli.shared.options import JsonOption, ParametersOption, parameters
 from cheaptalk.cli.shared.printing import print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
 from cheaptalk.cli.shared.sentences import counted
 from cheaptalk.cli.studies.experiment import how_far
+from cheaptalk.extras import needing
 
 commands = typer.Typer(
     cls=Group, help="Make small language models, and train them on what players said.",

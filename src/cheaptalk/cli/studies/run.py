@@ -8,7 +8,7 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +41,7 @@ from cheaptalk.cli.shared.options import (
     StoredArgument,
     StoreOption,
     StudyArgument,
+    TrackOption,
     cache_at,
     with_options,
 )
@@ -54,6 +55,7 @@ from cheaptalk.cli.shared.sentences import (
     set_aside_text,
     state_notes,
 )
+from cheaptalk.cli.shared.watching import watched
 from cheaptalk.text import duration, steady
 
 WAITING = 3
@@ -117,6 +119,17 @@ class PlayOptions:
             help="Let a Ray cluster play and call: ray, or ray://HOST:10001.",
         ),
     ] = None
+    track: TrackOption = None
+    telemetry: Annotated[
+        bool,
+        typer.Option(
+            "--telemetry",
+            envvar="CHEAPTALK_TELEMETRY",
+            show_envvar=True,
+            help="Send traces and metrics by OpenTelemetry, to where its own environment "
+            "variables say.",
+        ),
+    ] = False
     allow_failures: Annotated[
         bool, typer.Option("--allow-failures", help="Exit with 0 though matches failed.")
     ] = False
@@ -201,17 +214,7 @@ def _play(
     started = time.monotonic()
     seen: list[ct.Progress] = []
     try:
-        with ct.Store.open(path, create=True) as store, _progress(study.name) as show:
-
-            def note(progress: ct.Progress) -> None:
-                seen[:] = [progress]
-                show(progress)
-
-            progress = ct.run(
-                checked, store, workers=options.workers, concurrency=options.concurrency,
-                patience=60 * options.patience, progress=note, cache=options.cache_at,
-                expected=expected, on=options.on,
-            )  # fmt: skip
+        progress = _run(checked, path, options, expected, seen)
     except KeyboardInterrupt:
         for progress in seen:
             _summarise(study, path, progress, time.monotonic() - started, options)
@@ -224,6 +227,37 @@ def _play(
         raise typer.Exit(WAITING)
     if progress.left and (progress.halted or not options.allow_failures):
         raise typer.Exit(1)
+
+
+def _run(
+    checked: ct.studies.Checked,
+    path: str,
+    options: PlayOptions,
+    expected: Mapping[str, float],
+    seen: list[ct.Progress],
+) -> ct.Progress:
+    """Play, and let whoever watches know; what was told last is all that ``seen`` then holds."""
+    name = checked.plan.study.name
+    with (
+        ct.Store.open(path, create=True) as store,
+        watched(options.track or (), options.telemetry, name) as (followers, onlooker),
+        _progress(name) as show,
+    ):
+
+        def note(progress: ct.Progress) -> None:
+            seen[:] = [progress]
+            show(progress)
+            for follower in followers:
+                follower(progress)
+
+        progress = ct.run(
+            checked, store, workers=options.workers, concurrency=options.concurrency,
+            patience=60 * options.patience, progress=note, cache=options.cache_at,
+            expected=expected, onlooker=onlooker, on=options.on,
+        )  # fmt: skip
+        for follower in followers:
+            follower.conclude(store, name, progress)
+    return progress
 
 
 def _confirm(changes: ct.studies.StudyChanges, store: str) -> None:

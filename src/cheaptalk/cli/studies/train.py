@@ -10,11 +10,12 @@ from typing import Annotated, Any
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.extras import needing
-from cheaptalk.cli.shared.options import JsonOption, ParametersOption, parameters
+from cheaptalk.cli.shared.options import JsonOption, ParametersOption, TrackOption, parameters
 from cheaptalk.cli.shared.printing import print_json, say
 from cheaptalk.cli.shared.progress import StatusLine
+from cheaptalk.cli.shared.watching import trackers
 from cheaptalk.cli.studies.experiment import experiment
+from cheaptalk.extras import needing
 
 SELF_PLAY = "self-play"
 """What is trained beside policies: language models."""
@@ -103,10 +104,7 @@ def train(
             "and again; 0 for never.",
         ),
     ] = 0,
-    tensorboard: Annotated[
-        Path | None,
-        typer.Option(help="A folder for TensorBoard to read, besides.", file_okay=False),
-    ] = None,
+    track: TrackOption = None,
     json: JsonOption = False,
 ) -> None:
     """Train a policy that sits down at tables as {policy: FILE}, or language models."""
@@ -123,11 +121,15 @@ def train(
         chosen = ct.learning.chosen(algorithm, game, matches, own)
         rules = ct.learning.game_of(chosen.game, parameters(set_ or ()))
         wanted = ct.learning.settings_of(chosen.algorithm, chosen.settings)
-        with StatusLine().shown(f"{chosen.game}: compiling") as show:
+        with (
+            trackers(track or (), out.stem) as told,
+            StatusLine().shown(f"{chosen.game}: compiling") as show,
+        ):
             telling = Telling(chosen, out, page, show)
             last = ct.learning.train(
                 chosen.algorithm, rules, wanted, chosen.matches, out, device=device.value,
-                examined_every=examine, tensorboard=tensorboard, progress=telling,
+                examined_every=examine, progress=telling,
+                tracks=[one.log for one in told],
             )  # fmt: skip
             telling.draw(under_way=False)
     if json:

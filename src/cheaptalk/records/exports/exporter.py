@@ -97,6 +97,7 @@ def export(
     raw_cells: bool = False,
     workers: int = 1,
     style: str | None = None,
+    people: bool = True,
 ) -> Exported:
     """Write a study to a new folder, or a zip file, page by page and whole or not at all.
 
@@ -112,6 +113,7 @@ def export(
             program registered nothing of its own. More than one needs a store in a file, and the
             caller's script to be importable (``if __name__ == "__main__":``).
         style: of chats: the style in which stands what no model said; the game's own if not set.
+        people: whether to write the tables of people who took part, where some did.
 
     Raises:
         StoreError: the store holds no such study.
@@ -129,9 +131,10 @@ def export(
         try:
             with _whole(place) as folder:
                 rows = _written(opened, study, form, folder, Wording(raw_cells, style), workers)
-                if has_people(opened, study):
+                of_people = people and has_people(opened, study)
+                if of_people:
                     rows |= _write_people(opened, study, form, folder, raw_cells)
-                write_codebook(folder, _explained(opened, study, form))
+                write_codebook(folder, _explained(opened, study, form, of_people))
         except FileExistsError as error:
             raise CheaptalkError(
                 f"{to} is there already; name a new folder, or a .zip to replace"
@@ -195,8 +198,8 @@ def _sheets(store: Store, study: str) -> dict[str, Sheet]:
     return sheets | ({"judgements": Sheet(JUDGEMENT)} if judges_of(store, study) else {})
 
 
-def _explained(store: Store, study: str, form: str) -> list[CodebookEntry]:
-    """What everything in the files of a study is."""
+def _explained(store: Store, study: str, form: str, people: bool) -> list[CodebookEntry]:
+    """What everything in the files of a study is, with the tables of people or without."""
     tables = {name: sheet.columns for name, sheet in _sheets(store, study).items()}
     entries: list[CodebookEntry] = []
     if form in LINES:
@@ -205,7 +208,7 @@ def _explained(store: Store, study: str, form: str) -> list[CodebookEntry]:
         entries += [
             CodebookEntry(name, key, "", kind, "", said) for key, (kind, said) in keys.items()
         ]
-    tables |= PEOPLE if has_people(store, study) else {}
+    tables |= PEOPLE if people else {}
     return entries + [
         CodebookEntry(name, one.name, one.game, one.type, one.range, one.meaning)
         for name, columns in tables.items()

@@ -272,12 +272,13 @@ class StudyRows:
     """What the store keeps of a study beside its matches: its text, configurations and players.
 
     Attributes:
-        id: the study's number.
+        id, name: the study's number and name.
         configurations, players: the numbers of those that were added, by digest.
     """
 
     def __init__(self, store: Store, name: str, spec: Mapping[str, Any]) -> None:
         self.store = store
+        self.name = name
         self.id = store.register_study(name, spec)
         self.configurations: dict[str, int] = {}
         self.players: dict[str, int] = {}

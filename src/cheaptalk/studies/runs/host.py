@@ -37,6 +37,7 @@ from cheaptalk.rules import Action, Asked, ReplayMismatch, Table, play_async
 from cheaptalk.rules.errors import describe
 from cheaptalk.studies.plans.matches import PlannedMatch
 from cheaptalk.studies.presets import study_of
+from cheaptalk.studies.runs.onlooker import NOBODY, End, Onlooker
 from cheaptalk.studies.study import Study
 
 CONCURRENCY = 64
@@ -136,15 +137,20 @@ class Host:
         rows: where the store keeps the study.
         desk: where calls are made, and money is counted.
         sources: where players get what is not in their settings.
+        onlooker: looks on while it plays.
 
     Attributes:
         counts: matches that ended here, by status.
     """
 
-    def __init__(self, rows: StudyRows, desk: Desk, sources: Sources) -> None:
+    def __init__(
+        self, rows: StudyRows, desk: Desk, sources: Sources, onlooker: Onlooker = NOBODY
+    ) -> None:
         self.rows = rows
         self.desk = desk
         self.sources = sources
+        self.onlooker = onlooker
+        desk.models = onlooker.models(desk.models)
         self.counts: Counter[Status] = Counter()
         self._begun = 0
 
@@ -156,7 +162,7 @@ class Host:
 
     async def play(
         self, match: PlannedMatch, ask_person: AskPerson | None = None, watch: Watch = unwatched
-    ) -> Ended | ReplayMismatch | None:
+    ) -> End:
         """Play a match to its end, from where the ledger has it.
 
         Args:
@@ -179,7 +185,9 @@ class Host:
         live = {"status": Status.LIVE.value} | begun
         await self.desk.ledger.begin(self.rows.id, row | live)
         self._begun += 1
-        end = await self._to_its_end(match, ask_person, watch)
+        with self.onlooker.match(self.rows.name, match) as told:
+            end = await self._to_its_end(match, ask_person, watch)
+            told(end)
         if isinstance(end, Ended):
             await self.desk.ledger.finish(self.rows.id, match_row(self.rows, match, end))
             self.counts[end.status] += 1
@@ -187,7 +195,7 @@ class Host:
 
     async def _to_its_end(
         self, match: PlannedMatch, ask_person: AskPerson | None, watch: Watch
-    ) -> Ended | ReplayMismatch | None:
+    ) -> End:
         sources = self.sources
         if ask_person is not None:
             sources = sources._replace(ask_person=ask_person)
@@ -236,6 +244,7 @@ async def open_host(
     prices: Prices | None = None,
     cap: Cap = NO_CAP,
     cache: Path | str | None = None,
+    onlooker: Onlooker = NOBODY,
 ) -> AsyncIterator[Host]:
     """Open a host for a study, and hold its store for writing until it is closed.
 
@@ -254,6 +263,7 @@ async def open_host(
         prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
         cap: what may be spent while it is open, besides the study's budget.
         cache: a file of replies bought before, made where there is none; None for no cache.
+        onlooker: looks on while it plays, such as :class:`.Telemetry`.
 
     Raises:
         StoreError: the store is held by somebody else, or cannot be written.
@@ -272,7 +282,7 @@ async def open_host(
                 cache=call_cache, signals=False,
             )
         )  # fmt: skip
-        host = Host(rows, desk, Sources(recordings(opened), ask_person))
+        host = Host(rows, desk, Sources(recordings(opened), ask_person), onlooker)
         control = Control(opened.backend.mailbox, wanted.name, host.matches)
         stack.enter_context(control)
         await stack.enter_async_context(control.minding(desk, lambda _: None))

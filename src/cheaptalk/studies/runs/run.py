@@ -40,6 +40,7 @@ from cheaptalk.studies.plans.plan import Plan, lay_out, redealt
 from cheaptalk.studies.presets import study_of
 from cheaptalk.studies.runs.checks import Checked, check, check_collected
 from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES, Host, match_row, recordings
+from cheaptalk.studies.runs.onlooker import NOBODY, Onlooker
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.scripted import Chunk, Work, play_scripted
 from cheaptalk.studies.runs.time_left import TimeLeft
@@ -70,6 +71,7 @@ def run(
     batching: Batching | None = None,
     expected: Mapping[str, float] = NOTHING_EXPECTED,
     on: str | None = None,
+    onlooker: Onlooker = NOBODY,
 ) -> Progress:
     """Play all matches of a study that the store does not hold yet.
 
@@ -96,6 +98,8 @@ def run(
         on: a cluster whose machines play matches between scripts, and make the calls to models:
             ``ray`` or ``ray://HOST:PORT``, as :func:`~cheaptalk.cluster.cluster` takes it; None for
             this machine. Money, limits and the record stay in one place, here.
+        onlooker: looks on while matches with models or people are played, such as
+            :class:`.Telemetry`.
 
     Raises:
         StudyError: the study cannot be laid out, or a key, price or person is missing.
@@ -121,8 +125,9 @@ def run(
                 open_desk, opened, concurrency=at_once, patience=patience, cache=call_cache
             )  # fmt: skip
             playing = _Run(
-                checked, opened, shares, progress, new_desk, sources, expected, models, machines
-            )
+                checked, opened, shares, progress, new_desk, sources, expected, models, machines,
+                onlooker,
+            )  # fmt: skip
             with playing.control, playing.noting_halts():
                 playing.go(workers)
     return playing.progress
@@ -151,6 +156,7 @@ class _Run:
         expected: Mapping[str, float],
         models: Models | None,
         machines: Cluster | None,
+        onlooker: Onlooker,
     ) -> None:
         self.models = models
         self.machines = machines
@@ -161,6 +167,7 @@ class _Run:
         self.report = report
         self.new_desk = new_desk
         self.sources = sources
+        self.onlooker = onlooker
         self.control = Control(store.backend.mailbox, planned.study.name, self.matches)
         self.desk: Desk | None = None
         self.progress = Progress(0, 0)
@@ -377,7 +384,7 @@ class _Run:
                 await stack.enter_async_context(waited)
                 desk.purse = self.purse()
             self.began = time.monotonic()
-            host = Host(self.rows, desk, self.sources)
+            host = Host(self.rows, desk, self.sources, self.onlooker)
 
             async def play(match: PlannedMatch) -> None:
                 end = await host.play(match)

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from cheaptalk.adapters.inspect_messages import (
+from cheaptalk.adapters.inspect.messages import (
     NOTHING_ASKED,
     continued,
     inspect_part,
     reply_of,
 )
-from cheaptalk.adapters.inspect_scores import ACHIEVED, achieved, scorers
-from cheaptalk.learning.environments import environment
+from cheaptalk.adapters.inspect.scores import ACHIEVED, achieved, scorers
+from cheaptalk.learning import environment
 from cheaptalk.players import Kind
 from cheaptalk.rules import CheaptalkError, game_box, games
 

@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cheaptalk.adapters.inspect_messages import (
+from cheaptalk.adapters.inspect.messages import (
     NOTHING_ASKED,
     config_of,
     continued,
     inspect_part,
     output_of,
 )
-from cheaptalk.adapters.inspect_scores import METRICS, achieved, answers_score, outcome_score
+from cheaptalk.adapters.inspect.scores import METRICS, achieved, answers_score, outcome_score
 from cheaptalk.models import ChatMessage, ModelName, ModelSettings, Reply
 from cheaptalk.records import AnswerRecord, MatchRecord, Stand, Standing, Status, Store, digest
 from cheaptalk.records.exports.exporter import Exported, NamedRows

@@ -9,7 +9,7 @@ from functools import cache
 from math import isfinite, nan
 from typing import Any, NamedTuple
 
-from cheaptalk.adapters.inspect_messages import inspect_part
+from cheaptalk.adapters.inspect.messages import inspect_part
 from cheaptalk.players import Kind
 from cheaptalk.rules import Game, Result, game_box
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.learning.environments import environment
+from cheaptalk.learning import environment
 from cheaptalk.models import Failure, Reply
 from cheaptalk.players import Kind
 

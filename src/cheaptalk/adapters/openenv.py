@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
-from cheaptalk.learning.environments.chat import Observed, environment
+from cheaptalk.learning.chat_environment import Observed, environment
 
 
 def openenv_app(

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.learning.environments import environment, openenv_app
+from cheaptalk.adapters import openenv_app
+from cheaptalk.learning import environment
 
 pytestmark = pytest.mark.lm
 SEAT: dict[str, Any] = {"other": "fair", "style": "tagged"}

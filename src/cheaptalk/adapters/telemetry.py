@@ -1,0 +1,291 @@
+"""Telemetry: traces and metrics of a run for OpenTelemetry, by its conventions for generative AI.
+
+A match is a span, and each sending of a call to a model is one below it. They are named after the
+semantic conventions for generative AI, v0.1.0 (spans and metrics of client inference); what is
+ours begins with ``cheaptalk.``. What was said is left out unless it is asked for: prompts hold what
+one seat alone may know.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from time import perf_counter
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+from cheaptalk import __version__
+from cheaptalk.calls.desk import Models
+from cheaptalk.extras import needing
+from cheaptalk.models import ChatMessage, ModelCall, Reply
+from cheaptalk.models.model_strings import ModelName
+from cheaptalk.records import Ended, Status
+from cheaptalk.studies import Onlooker, PlannedMatch
+from cheaptalk.studies.runs.onlooker import End
+
+Attributes: TypeAlias = dict[str, Any]
+PROVIDERS: Mapping[str, str] = {
+    "azure-openai": "azure.ai.openai",
+    "bedrock": "aws.bedrock",
+    "gemini": "gcp.gemini",
+    "mistral": "mistral_ai",
+    "xai": "x_ai",
+}
+"""The providers that the conventions call otherwise than we do."""
+PORTS = {"http": 80, "https": 443}
+SECONDS = [0.01 * 2**power for power in range(14)]
+"""Bounds of the buckets of durations that the conventions ask for."""
+TOKENS = [4**power for power in range(14)]
+"""The same of tokens."""
+
+
+class Telemetry(Onlooker):
+    """Makes spans and metrics of matches and calls: the ``onlooker`` of a run or a host.
+
+    Args:
+        tracer_provider: of OpenTelemetry's SDK; by default the one that the program has set,
+            without which there are no spans.
+        meter_provider: likewise, for metrics.
+        content: whether spans hold what models were sent and answered, and what providers say of
+            failures.
+
+    Raises:
+        CheaptalkError: OpenTelemetry is not installed.
+    """
+
+    def __init__(
+        self, tracer_provider: Any = None, meter_provider: Any = None, *, content: bool = False
+    ) -> None:
+        with needing("telemetry"):
+            self._trace = import_module("opentelemetry.trace")
+            metrics = import_module("opentelemetry.metrics")
+        self._tracer = self._trace.get_tracer("cheaptalk", __version__, tracer_provider)
+        meter = metrics.get_meter("cheaptalk", __version__, meter_provider)
+        self._seconds = meter.create_histogram(
+            "gen_ai.client.operation.duration", "s", "GenAI operation duration.",
+            explicit_bucket_boundaries_advisory=SECONDS,
+        )  # fmt: skip
+        self._tokens = meter.create_histogram(
+            "gen_ai.client.token.usage", "{token}", "Number of input and output tokens used.",
+            explicit_bucket_boundaries_advisory=TOKENS,
+        )  # fmt: skip
+        self._matches = meter.create_histogram(
+            "cheaptalk.match.duration", "s", "How long matches took that were played here."
+        )
+        self.content = content
+
+    def models(self, models: Models) -> Models:
+        return _Traced(models, self)
+
+    @contextmanager
+    def match(self, study: str, match: PlannedMatch) -> Iterator[Callable[[End], None]]:
+        game = match.configuration.game
+        about = {"cheaptalk.study": study, "cheaptalk.game": game.name}
+        players = {
+            f"cheaptalk.player.{place}": seated.label
+            for place, seated in zip(game.places, match.seating, strict=True)
+        }
+        own = about | players | {"cheaptalk.match": match.id}
+        began = perf_counter()
+        with self._span(f"match {game.name}", "INTERNAL", own) as span:
+
+            def tell(end: End) -> None:
+                status = _status(end)
+                span.set_attribute("cheaptalk.status", status)
+                if status == Status.FAILED:
+                    self._fail(span, status)
+                self._matches.record(perf_counter() - began, about | {"cheaptalk.status": status})
+
+            yield tell
+
+    @contextmanager
+    def call(self, call: ModelCall, number: str) -> Iterator[Callable[[Reply], None]]:
+        """A span around the sending of a call; what it yields is told the reply.
+
+        Args:
+            number: of the call, as :class:`.Models` get it.
+        """
+        about = _named(call)
+        own = about | _asked(call) | _where(number)
+        if self.content:
+            own["gen_ai.input.messages"] = json.dumps([_message(one) for one in call.messages])
+        began = perf_counter()
+        with self._span(f"chat {about['gen_ai.request.model']}", "CLIENT", own) as span:
+
+            def tell(reply: Reply) -> None:
+                about.update(_answering(reply))
+                self._count(reply, about)
+                span.set_attributes(about | _used(reply))
+                if self.content and reply.text is not None:
+                    span.set_attribute("gen_ai.output.messages", json.dumps([_answer(reply)]))
+                if reply.failure is not None:
+                    about["error.type"] = str(reply.status or reply.failure)
+                    said = reply.detail if self.content else None
+                    self._fail(span, about["error.type"], said)
+
+            try:
+                yield tell
+            except BaseException as error:
+                about["error.type"] = type(error).__qualname__
+                raise
+            finally:
+                self._seconds.record(perf_counter() - began, about)
+
+    def _count(self, reply: Reply, about: Attributes) -> None:
+        """Note the tokens of a reply, if anybody counted them."""
+        if reply.usage.input_tokens:
+            self._tokens.record(reply.usage.input_tokens, about | {"gen_ai.token.type": "input"})
+            self._tokens.record(reply.usage.output_tokens, about | {"gen_ai.token.type": "output"})
+
+    @contextmanager
+    def _span(self, name: str, kind: str, attributes: Attributes) -> Iterator[Any]:
+        """A span, the parent of those inside; of an error that ends it, it holds the type alone."""
+        with self._tracer.start_as_current_span(
+            name, kind=self._trace.SpanKind[kind], attributes=attributes,
+            record_exception=False, set_status_on_exception=False,
+        ) as span:  # fmt: skip
+            try:
+                yield span
+            except BaseException as error:
+                self._fail(span, type(error).__qualname__)
+                raise
+
+    def _fail(self, span: Any, error: str, said: str | None = None) -> None:
+        span.set_attribute("error.type", error)
+        span.set_status(self._trace.StatusCode.ERROR, said)
+
+
+class _Traced:
+    """Models whose calls have spans."""
+
+    def __init__(self, models: Models, telemetry: Telemetry) -> None:
+        self._models = models
+        self._telemetry = telemetry
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        with self._telemetry.call(call, number) as tell:
+            reply = await self._models.call(call, number, deadline)
+            tell(reply)
+        return reply
+
+
+@contextmanager
+def open_telemetry(*, content: bool = False) -> Iterator[Telemetry]:
+    """Telemetry that is sent by OTLP over HTTP, and all of it sent when it is closed.
+
+    Where to, with which headers and how often, is what OpenTelemetry's own environment variables
+    say: ``OTEL_EXPORTER_OTLP_ENDPOINT`` (by default port 4318 of this machine),
+    ``OTEL_EXPORTER_OTLP_HEADERS``, ``OTEL_SERVICE_NAME``, ``OTEL_TRACES_SAMPLER`` and the others.
+
+    Args:
+        content: as :class:`Telemetry` has it.
+
+    Raises:
+        CheaptalkError: OpenTelemetry is not installed.
+    """
+    with needing("telemetry"):
+        tracing = import_module("opentelemetry.sdk.trace")
+        batches = import_module("opentelemetry.sdk.trace.export")
+        metrics = import_module("opentelemetry.sdk.metrics")
+        readers = import_module("opentelemetry.sdk.metrics.export")
+        resources = import_module("opentelemetry.sdk.resources")
+        spans = import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
+        numbers = import_module("opentelemetry.exporter.otlp.proto.http.metric_exporter")
+    ours = resources.Resource.create({"service.name": "cheaptalk"})
+    resource = ours.merge(resources.OTELResourceDetector().detect())
+    tracer = tracing.TracerProvider(resource=resource, shutdown_on_exit=False)
+    tracer.add_span_processor(batches.BatchSpanProcessor(spans.OTLPSpanExporter()))
+    reader = readers.PeriodicExportingMetricReader(numbers.OTLPMetricExporter())
+    meter = metrics.MeterProvider([reader], resource, shutdown_on_exit=False)
+    try:
+        yield Telemetry(tracer, meter, content=content)
+    finally:
+        tracer.shutdown()
+        meter.shutdown()
+
+
+def _status(end: End) -> str:
+    """How the playing of a match ended, in the words of records."""
+    if isinstance(end, Ended):
+        return end.status.value
+    return Status.LIVE.value if end is None else Status.FAILED.value
+
+
+def _named(call: ModelCall) -> Attributes:
+    """Who is asked to do what: few values, fit for metrics.
+
+    >>> _named(ModelCall(model="xai/grok-4", messages=()))["gen_ai.provider.name"]
+    'x_ai'
+    """
+    name = ModelName.parse(call.model)
+    url = urlsplit(name.url)
+    found: Attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": PROVIDERS.get(name.provider, name.provider),
+        "gen_ai.request.model": name.model,
+    }
+    if url.hostname:
+        port = url.port or PORTS[url.scheme]
+        found |= {"server.address": url.hostname, "server.port": port}
+    return found
+
+
+def _asked(call: ModelCall) -> Attributes:
+    """How a model is to answer, as far as that is set."""
+    settings = call.settings
+    found = {
+        "gen_ai.request.temperature": settings.temperature,
+        "gen_ai.request.top_p": settings.top_p,
+        "gen_ai.request.max_tokens": settings.max_tokens,
+        "gen_ai.request.seed": settings.seed,
+        "gen_ai.request.stop_sequences": settings.stop,
+        "gen_ai.request.stream": settings.stream,
+        "gen_ai.output.type": "json" if call.form else None,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _where(number: str) -> Attributes:
+    """Which question of which seat a call is about.
+
+    >>> _where("a1b2/3/alice/0/2")["gen_ai.conversation.id"]
+    'a1b2/alice'
+    """
+    match, request, seat, attempt, sending = number.split("/")
+    return {
+        "gen_ai.conversation.id": f"{match}/{seat}",
+        "cheaptalk.match": match,
+        "cheaptalk.request": int(request),
+        "cheaptalk.seat": seat,
+        "cheaptalk.attempt": int(attempt),
+        "cheaptalk.sending": int(sending),
+    }
+
+
+def _answering(reply: Reply) -> Attributes:
+    """Who answered, as far as that came back."""
+    return {"gen_ai.response.model": reply.model} if reply.model else {}
+
+
+def _used(reply: Reply) -> Attributes:
+    """What a reply took, and why it ended."""
+    usage = reply.usage
+    found: Attributes = {"gen_ai.response.finish_reasons": [reply.finish]} if reply.finish else {}
+    if usage.input_tokens:
+        found |= {
+            "gen_ai.usage.input_tokens": usage.input_tokens,
+            "gen_ai.usage.output_tokens": usage.output_tokens,
+            "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
+            "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
+        }
+    return found
+
+
+def _message(said: ChatMessage) -> dict[str, Any]:
+    return {"role": said.role, "parts": [{"type": "text", "content": said.content}]}
+
+
+def _answer(reply: Reply) -> dict[str, Any]:
+    thought = [{"type": "reasoning", "content": reply.reasoning}] if reply.reasoning else []
+    parts = [*thought, {"type": "text", "content": reply.text}]
+    return {"role": "assistant", "parts": parts, "finish_reason": reply.finish or "unknown"}

@@ -1,0 +1,138 @@
+"""A study as a dataset: what ``datasets`` loads, what its card's own parser reads, what is sent."""
+
+import csv
+import inspect
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.adapters import push_dataset, write_dataset
+from cheaptalk.records import Store
+from tests.fakes import Canned, study, with_model
+from tests.participants import Answered, People
+
+TABLES = ("matches", "answers", "calls")
+GAMES = ("bargaining", "persuasion")
+CHANGES = with_model() | {
+    "games": [{"game": game, "fixed": {"horizon": 2}} for game in GAMES],
+    "players": {"tiny": {"model": "vllm/tiny"}, "fair": {"strategy": "random"}},
+}
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a study of two games."""
+    file = tmp_path_factory.mktemp("played") / "store.sqlite"
+    ct.run(study(**CHANGES), file, models=Canned())
+    return file
+
+
+def test_datasets_loads_every_table_as_it_was_exported(
+    played: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    datasets = pytest.importorskip("datasets")
+    done = write_dataset(played, "small", tmp_path / "set")
+    for table in TABLES:
+        loaded = datasets.load_dataset(
+            str(tmp_path / "set"), table, split="train", cache_dir=str(tmp_path / "cache")
+        )
+        frame = pl.read_parquet(tmp_path / "set" / "data" / f"{table}.parquet")
+        assert (len(loaded), loaded.column_names) == (done.rows[table], frame.columns)
+        assert loaded.to_polars().equals(frame)
+    usual = datasets.load_dataset(str(tmp_path / "set"), cache_dir=str(tmp_path / "cache"))
+    assert usual["train"].num_rows == done.rows["matches"] > 0
+
+
+def test_the_card_is_read_by_its_own_parser_and_explains_every_column(
+    played: Path, tmp_path: Path
+) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    done = write_dataset(
+        played, "small", tmp_path / "set", title="On: 'deals' #1", licence="cc-by-4.0",
+        citation="Nobody (2026).",
+    )  # fmt: skip
+    card = hub.DatasetCard.load(tmp_path / "set" / "README.md")
+    assert (card.data.license, card.data.pretty_name) == ("cc-by-4.0", "On: 'deals' #1")
+    assert {"cheaptalk", *GAMES} <= set(card.data.tags)
+    assert card.data.size_categories == ["n<1K"]
+    assert [one["config_name"] for one in card.data.configs] == list(TABLES)
+    for one in card.data.configs:
+        ((file,),) = [[part["path"] for part in one["data_files"]]]
+        assert (tmp_path / "set" / file).is_file()
+        assert f"| `{one['config_name']}` | {done.rows[one['config_name']]:,} |" in card.text
+        sections = card.text.partition(f"\n### {one['config_name']}\n")[2].partition("\n#")[0]
+        columns = pl.read_parquet_schema(tmp_path / "set" / file)
+        assert [name for name in columns if f"\n| {name} |" not in sections] == []
+    assert card.text.rstrip().endswith("Nobody (2026).")
+    spec = card.text.partition("```yaml\n")[2].partition("\n```")[0]
+    assert ct.yaml_files.parse_yaml(spec)["players"].keys() == CHANGES["players"].keys()
+    assert "People took part" not in card.text
+
+
+def test_tables_of_people_are_left_out_unless_they_are_asked_for(
+    store: Store, tmp_path: Path
+) -> None:
+    ct.run(study(), store)
+    said: list[Answered] = [("survey@1", {"strategy": "I kept it"}, None)]
+    People(store, "small").come("end", "complete", said, [], base=100)
+    for people in (False, True):
+        folder = tmp_path / str(people)
+        done = write_dataset(store, "small", folder, people=people)
+        assert ("participants" in done.rows) is people
+        assert (folder / "data" / "responses.parquet").exists() is people
+        with (folder / "data" / "codebook.csv").open(encoding="utf-8") as file:
+            assert ("responses" in {row["table"] for row in csv.DictReader(file)}) is people
+        card = (folder / "README.md").read_text()
+        assert ("config_name: responses" in card) is people
+        assert "config_name: calls" not in card  # a table without a row has no columns to show
+        assert "People took part" in card
+
+
+class Hub:
+    """Acts as the Hub does, and notes what was asked of it, by the names of ``HfApi``."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def create_repo(self, repo_id: str, **how: Any) -> str:
+        self.asked.append(("create_repo", {"repo_id": repo_id, **how}))
+        return f"https://hub/{repo_id}"
+
+    def upload_folder(self, **how: Any) -> None:
+        self.asked.append(("upload_folder", how))
+
+
+def test_a_dataset_is_pushed_to_a_private_repository_unless_told_otherwise(
+    played: Path, tmp_path: Path
+) -> None:
+    write_dataset(played, "small", tmp_path / "set")
+    for private in (True, False):
+        hub = Hub()
+        assert push_dataset(tmp_path / "set", "me/set", private=private, api=hub) == (
+            "https://hub/me/set"
+        )
+        (_, made), (_, sent) = hub.asked
+        assert (made["private"], made["repo_type"]) == (private, "dataset")
+        assert (sent["folder_path"], sent["repo_id"]) == (tmp_path / "set", "me/set")
+    api = pytest.importorskip("huggingface_hub").HfApi
+    for name, how in hub.asked:
+        inspect.signature(getattr(api, name)).bind(None, **how)  # as it takes them
+
+
+def test_what_is_no_dataset_is_neither_written_nor_pushed(store: Store, tmp_path: Path) -> None:
+    hub = Hub()
+    with pytest.raises(ct.CheaptalkError, match="is no dataset; make one with write_dataset"):
+        push_dataset(tmp_path, "me/set", api=hub)
+    assert hub.asked == []
+    with pytest.raises(ct.StoreError, match="no study"):
+        write_dataset(store, "small", tmp_path / "set")
+    ct.run(study(), store)
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "own.txt").touch()
+    with pytest.raises(ct.CheaptalkError, match="is there already; name a new folder"):
+        write_dataset(store, "small", tmp_path / "set")
+    assert [one.name for one in (tmp_path / "set").iterdir()] == ["own.txt"]
