@@ -25,7 +25,7 @@ from . import (
     yaml_files,
 )
 from .conformance import check_game
-from .judges import judge
+from .judges import judge, judge_async
 from .papers.gama.importer.importer import read_gama
 from .papers.glee.importer import read_glee
 from .papers.self_play.importer import read_dond
@@ -91,6 +91,7 @@ from .studies import (
     plan,
     preset,
     run,
+    run_async,
 )
 from .styles import Style, style
 
@@ -155,6 +156,7 @@ __all__ = [
     "game_box",
     "games",
     "judge",
+    "judge_async",
     "judges",
     "learning",
     "load_study",
@@ -177,6 +179,7 @@ __all__ = [
     "reports",
     "rules",
     "run",
+    "run_async",
     "stand_in",
     "starters",
     "statistics",

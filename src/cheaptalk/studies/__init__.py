@@ -35,7 +35,7 @@ from cheaptalk.studies.runs.checks import (
 from cheaptalk.studies.runs.host import Host, open_host
 from cheaptalk.studies.runs.onlooker import Onlooker
 from cheaptalk.studies.runs.progress import Progress
-from cheaptalk.studies.runs.run import run
+from cheaptalk.studies.runs.run import run, run_async
 from cheaptalk.studies.study import (
     FILES,
     GameGrid,
@@ -57,5 +57,5 @@ __all__ = [
     "check_free",
     "check_prices", "doubts", "estimate", "experiences", "give_order", "lay_out", "load_study",
     "money", "open_host", "parse_study", "part", "plan", "planned_count", "preset", "preset_names",
-    "preset_text", "run", "shortfalls", "study_of", "try_strategies", "watch",
+    "preset_text", "run", "run_async", "shortfalls", "study_of", "try_strategies", "watch",
 ]  # fmt: skip
