@@ -4,6 +4,7 @@ from .cache import Cache, CacheError, Replicate, Request, differences, nearest
 from .costs import Cost
 from .encoding import pack, text_of, unpack
 from .exclusions import Excluded, Stand, Standing, Unanswered, excluded, policies_of, predecessors
+from .explanations import Explanation, explain_call, explain_file, explain_match
 from .exports.chats import Chat, chats, read_chats
 from .forfeits import Forfeit
 from .identity import configuration_digest, digest, digest_key, game_of, player_digest
@@ -21,6 +22,7 @@ from .record import (
     ended,
     scripted_answers,
 )
+from .selection import Condition, find_matches
 from .store.backend import NoStore, StoreError, StoreHeld
 from .store.copying import copy_store
 from .store.queries import ORDERS, games_in, in_state, labels_in, studies_of
@@ -36,9 +38,11 @@ __all__ = [
     "Cache",
     "CacheError",
     "Chat",
+    "Condition",
     "Cost",
     "Ended",
     "Excluded",
+    "Explanation",
     "Forfeit",
     "Hurt",
     "Integrity",
@@ -71,6 +75,10 @@ __all__ = [
     "ended",
     "examine",
     "excluded",
+    "explain_call",
+    "explain_file",
+    "explain_match",
+    "find_matches",
     "game_of",
     "games_in",
     "gathered",
