@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import cheaptalk
-from cheaptalk.cli.shared.extras import extras
+from cheaptalk.doctor import extras
 from cheaptalk.rules import games
 
 ROOT = Path(__file__).parents[1]

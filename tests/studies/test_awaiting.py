@@ -1,7 +1,6 @@
 """A run that is awaited: it blocks no loop, and whoever cancels it loses nothing."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
@@ -9,7 +8,7 @@ from threading import Event
 import pytest
 
 import cheaptalk as ct
-from tests.fakes import PATIENCE, Canned, Server, legal, study, with_model
+from tests.fakes import PATIENCE, Canned, Server, study, with_model
 from tests.judges.judged import STUDY, always, judge_of, play
 from tests.studies.test_interrupting import Doorkeeper
 
