@@ -1,5 +1,6 @@
 from . import encoding as encoding
 from . import imports as imports
+from .archives import ArchivedFile, Manifest, archive, read_manifest, restore
 from .cache import Cache, CacheError, Replicate, Request, differences, nearest
 from .costs import Cost
 from .encoding import pack, text_of, unpack
@@ -34,6 +35,7 @@ __all__ = [
     "FEW",
     "ORDERS",
     "AnswerRecord",
+    "ArchivedFile",
     "BatchSummary",
     "Cache",
     "CacheError",
@@ -47,6 +49,7 @@ __all__ = [
     "Hurt",
     "Integrity",
     "Line",
+    "Manifest",
     "MatchRecord",
     "NewMatch",
     "NoStore",
@@ -65,6 +68,7 @@ __all__ = [
     "Unanswered",
     "all_batches",
     "answered",
+    "archive",
     "chats",
     "configuration_digest",
     "copy_store",
@@ -95,6 +99,8 @@ __all__ = [
     "predecessors",
     "query_of",
     "read_chats",
+    "read_manifest",
+    "restore",
     "runs",
     "scripted_answers",
     "seat_view",
