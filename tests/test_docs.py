@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from cheaptalk import (
     studies,
     styles,
 )
+from cheaptalk.cli.commands import COMMANDS
 from cheaptalk.records.store import schema
 
 ROOT = Path(__file__).parents[1]
@@ -122,6 +124,15 @@ def test_the_list_of_papers_has_every_recipe_and_its_page() -> None:
     for name in ct.reports.RECIPES:
         assert f"| `{name}` |" in page
         assert f"--recipe {name} " in shown
+
+
+def test_the_page_of_python_has_every_command_and_names_what_there_is() -> None:
+    page = (ROOT / "docs" / "how-to" / "use-python.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    told = {word.split()[0] for row in rows for word in re.findall(r"`([^`]+)`", row)}
+    assert set(COMMANDS) - told == set()
+    for name in set(re.findall(r"\bct((?:\.\w+)+)", page)):
+        attrgetter(name[1:])(ct)
 
 
 def read_variables(path: Path) -> set[str]:
