@@ -52,7 +52,8 @@ def explain_match(
 
     Args:
         match: its id, or the beginning of one.
-        request, seat: only this question's calls, or this seat's.
+        request: only this question's calls.
+        seat: only this seat's calls.
 
     Raises:
         StoreError: there is no such match or call.
