@@ -173,28 +173,16 @@ class StoreReader:
         Args:
             counted: with their matches counted by status, which takes a look at all of them.
         """
-        members, matches = schema.members, schema.matches
-        query = (
-            sa.select(members.c.study_id, matches.c.status, members.c.current, sa.func.count())
-            .join(matches, matches.c.number == members.c.match_number)
-            .group_by(members.c.study_id, matches.c.status, members.c.current)
-        )
-        counts: dict[int, dict[str, int]] = {}
-        aside: Counter[int] = Counter()
         with self.reading() as connection:
             rows = connection.execute(sa.select(schema.studies).order_by(schema.studies.c.id)).all()
-            for study_id, status, current, count in connection.execute(query) if counted else ():
-                if current:
-                    counts.setdefault(study_id, {})[status] = count
-                else:
-                    aside[study_id] += count
+            counts, aside = _counts(connection) if counted else ({}, Counter[int]())
         return [
             StudySummary(
                 r.name,
                 r.spec,
                 r.package,
                 r.created,
-                counts.get(r.id, {}),
+                +counts.get(r.id, Counter[str]()),
                 r.halted,
                 aside[r.id],
                 r.planned,
@@ -281,7 +269,7 @@ class StoreReader:
         query = (
             sa.select(table.c.reason, sa.func.count())
             .where(table.c.number.in_(members_of(study)), table.c.reason.is_not(None))
-            .where(table.c.status != Status.FORFEITED.value)
+            .where(schema.UNFINISHED, table.c.status != Status.FORFEITED.value)
             .group_by(table.c.reason)
         )
         with self.reading() as connection:
@@ -299,7 +287,8 @@ class StoreReader:
         return dict(found.most_common())
 
     def _forfeited(self, study: str) -> Iterator[MatchRecord]:
-        return self.records(study, where=schema.matches.c.status == Status.FORFEITED.value)
+        forfeited = schema.matches.c.status == Status.FORFEITED.value
+        return self.records(study, where=sa.and_(schema.UNFINISHED, forfeited))
 
     def check(self) -> str | None:
         """What is wrong with the database, or None if it is sound."""
@@ -442,3 +431,28 @@ def _record(
         getattr(row, "body", None), row.cached_tokens, row.reasoning_tokens, row.dollars,
         row.unpriced, row.uncounted, row.implausible, row.begun,
     )  # fmt: skip
+
+
+def _counts(connection: sa.Connection) -> tuple[dict[int, Counter[str]], Counter[int]]:
+    """The matches of studies by status, and how many of each are set aside."""
+    members, matches = schema.members, schema.matches
+    by = members.c.study_id, members.c.current
+    every = sa.select(*by, sa.func.count()).group_by(*by)
+    unfinished = (
+        sa.select(*by, matches.c.status, sa.func.count())
+        .join(matches, matches.c.number == members.c.match_number)
+        .where(schema.UNFINISHED)
+        .group_by(*by, matches.c.status)
+    )
+    counts: dict[int, Counter[str]] = {}
+    aside: Counter[int] = Counter()
+    for study, current, count in connection.execute(every):
+        if current:
+            counts[study] = Counter({Status.FINISHED.value: count})
+        else:
+            aside[study] = count
+    for study, current, status, count in connection.execute(unfinished):
+        if current:
+            counts[study] += Counter({status: count})
+            counts[study][Status.FINISHED.value] -= count
+    return counts, aside
