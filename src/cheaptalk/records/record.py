@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -359,7 +359,12 @@ class MatchRecord:
         deal = Deal() if rules.deal_type is Deal else self.deal
         with self._fitting():
             outcome = rules.outcome_type.model_validate(self.outcome)
-        return Result(rules, deal, outcome, cache(lambda: self.replay().given))
+        return Result(rules, deal, outcome, lambda: self._given)
+
+    @cached_property
+    def _given(self) -> list[Given]:
+        """The answers, as the rules take them."""
+        return self.replay().given
 
     @cached_property
     def deal(self) -> Any:

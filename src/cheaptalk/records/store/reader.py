@@ -32,7 +32,14 @@ COLUMNS = [
     schema.matches.c.body,
 ]
 """All columns of the table of matches, the body last."""
+NAMES = [one.name for one in COLUMNS]
 NUMERIC = {int, float, type(None)}
+STATUS = {status.value: status for status in Status}
+NEEDED: dict[Status, tuple[str, ...]] = {
+    Status.FINISHED: ("kinds", "outcome", "payoffs"),
+    **{status: ("kinds",) for status in SETTLED if status is not Status.FINISHED},
+}
+"""What matches of a status have."""
 
 
 def patient(read: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
@@ -409,27 +416,24 @@ def _record(
     Raises:
         DamagedValue: it lacks what a match of its status has, or names what is not in the store.
     """
-    status = Status(row.status)
-    needed = []
-    if row.configuration_id not in configurations:
-        raise DamagedValue(f"match {row.id} has no game")
-    if status in SETTLED:
-        needed += ["kinds", *(["body"] if bodies else [])]
-    if status is Status.FINISHED:
-        needed += ["outcome", "payoffs"]
+    of: dict[str, Any] = dict(zip(NAMES, row, strict=False))
+    status = STATUS[of["status"]]
+    needed = [*NEEDED.get(status, ()), *(["body"] if bodies and status in SETTLED else [])]
+    if of["configuration_id"] not in configurations:
+        raise DamagedValue(f"match {of['id']} has no game")
     for name in needed:
-        if getattr(row, name) is None:
-            raise DamagedValue(f"match {row.id} has no {name}")
+        if of[name] is None:
+            raise DamagedValue(f"match {of['id']} has no {name}")
     if not NUMERIC.issuperset(map(type, row[: len(NUMBERS)])):
-        strange = next(one.name for one in NUMBERS if type(getattr(row, one.name)) not in NUMERIC)
-        raise DamagedValue(f"{strange} of match {row.id} is no number")
+        strange = next(one.name for one in NUMBERS if type(of[one.name]) not in NUMERIC)
+        raise DamagedValue(f"{strange} of match {of['id']} is no number")
     return MatchRecord(
-        row.id, configurations[row.configuration_id], row.deal, row.repeat,
-        {place: seated_player(people, player) for place, player in row.seats.items()},
-        status, row.reason, row.outcome, row.payoffs, row.kinds or {},
-        row.calls, row.input_tokens, row.output_tokens, row.finished,
-        getattr(row, "body", None), row.cached_tokens, row.reasoning_tokens, row.dollars,
-        row.unpriced, row.uncounted, row.implausible, row.begun,
+        of["id"], configurations[of["configuration_id"]], of["deal"], of["repeat"],
+        {place: seated_player(people, player) for place, player in of["seats"].items()},
+        status, of["reason"], of["outcome"], of["payoffs"], of["kinds"] or {},
+        of["calls"], of["input_tokens"], of["output_tokens"], of["finished"],
+        of.get("body"), of["cached_tokens"], of["reasoning_tokens"], of["dollars"],
+        of["unpriced"], of["uncounted"], of["implausible"], of["begun"],
     )  # fmt: skip
 
 
