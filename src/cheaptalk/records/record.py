@@ -2,6 +2,7 @@
 
 import time
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -63,9 +64,12 @@ class AnswerRecord(NamedTuple):
     calls: Sequence[dict[str, Any]] = ()
 
     def as_json(self) -> dict[str, Any]:
-        data = self._asdict()
-        calls = list(data.pop("calls"))
-        return data | {"calls": calls} if calls else data
+        data: dict[str, Any] = {
+            "request": self.request, "seat": self.seat, "kind": self.kind, "action": self.action,
+        }  # fmt: skip
+        if self.calls:
+            data["calls"] = list(self.calls)
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "AnswerRecord":
@@ -154,9 +158,9 @@ def ended(
 def _count_kinds(table: Table, answers: Sequence[AnswerRecord]) -> dict[str, dict[str, int]]:
     places = {seat.name: seat.place for seat in table.game.seats}
     kinds: dict[str, dict[str, int]] = {}
-    for answer in answers:
-        counts, kind = kinds.setdefault(places[answer.seat], {}), str(answer.kind)
-        counts[kind] = counts.get(kind, 0) + 1
+    for (seat, kind), count in Counter((one.seat, one.kind) for one in answers).items():
+        counts = kinds.setdefault(places[seat], {})
+        counts[str(kind)] = counts.get(str(kind), 0) + count
     return kinds
 
 
