@@ -73,7 +73,7 @@ class Stream:
     def shuffle(self, deck: MutableSequence[T]) -> None:
         """Put a list into a random order, all orders equally likely."""
         for last in range(len(deck) - 1, 0, -1):
-            other = self.integer(0, last)
+            other = int(self._next() * (last + 1))
             deck[last], deck[other] = deck[other], deck[last]
 
 

@@ -131,7 +131,12 @@ def numbered(role: str, count: int) -> dict[str, str]:
     >>> numbered("player", 2)
     {'player_1': 'player', 'player_2': 'player'}
     """
-    return {f"{role}_{number}": role for number in range(1, count + 1)}
+    return dict.fromkeys(_numbers(role, count), role)
+
+
+@cache
+def _numbers(role: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{role}_{number}" for number in range(1, count + 1))
 
 
 class Horizon(Value):
@@ -242,7 +247,7 @@ class Game(Value):
     @property
     def seats(self) -> tuple[Seat, ...]:
         """The seats at this table, in order; one for each place unless the game says otherwise."""
-        return tuple(Seat(place, place) for place in self.places)
+        return tuple([Seat(place, place) for place in self.places])
 
     def deal(self, chance: Chance) -> Deal:
         """Draw what nature decides before play."""
