@@ -197,6 +197,7 @@ def _solution(matrix: list[list[float]], right: list[float]) -> list[float] | No
 MISS = Shot(action="miss", target=None)
 
 
+@cache
 def shoot(target: str) -> Shot:
     """A shot at a player."""
     return Shot(action="shoot", target=target)

@@ -208,9 +208,12 @@ def narrowed(possible: Possible, trade: Proposal, gainful: bool) -> Possible:
     return {colour: one[fits] for colour, one in possible.items()} if fits.any() else possible
 
 
+ACCEPT, DECLINE = Response(decision="accept"), Response(decision="decline")
+
+
 def response(asked: Asked, accept: bool) -> Response:
     """The answer to the open proposal; who does not hold the chips wanted declines."""
-    return Response(decision="accept" if accept and asked.event.able else "decline")
+    return ACCEPT if accept and asked.event.able else DECLINE
 
 
 def gains(asked: Asked) -> bool:
