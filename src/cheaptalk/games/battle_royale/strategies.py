@@ -206,7 +206,8 @@ def shoot(target: str) -> Shot:
 def others(asked: Asked) -> list[str]:
     """The living players but this one, the best shot last."""
     turn: Turn = asked.event
-    return [seat for seat, _ in turn.living if seat != asked.seat]
+    me = asked.seat
+    return [seat for seat, _ in turn.living if seat != me]
 
 
 @strategy("player")
