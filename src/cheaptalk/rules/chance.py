@@ -96,7 +96,8 @@ class Chance:
 
     def __call__(self, purpose: str, *place: int | str) -> Stream:
         """The stream for this purpose at this place (a round, a seat)."""
-        return Stream(SEPARATOR.join(map(str, (self._seed, *self._part, purpose, *place))))
+        key = [f"{one}" for one in (self._seed, *self._part, purpose, *place)]
+        return Stream(SEPARATOR.join(key))
 
     def apart(self, purpose: str, *place: int | str) -> "Chance":
         """Streams of their own for a part of the match, such as one seat's player."""
