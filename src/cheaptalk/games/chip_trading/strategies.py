@@ -6,9 +6,12 @@ and what is learnt only rules possibilities out (Strategic Tradeoffs, section 5.
 Beliefs need numpy.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 from cheaptalk.games.chip_trading.events import (
     Briefing,
@@ -24,7 +27,7 @@ from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, Asked, Stream, strategy
 
 
-class Room(NamedTuple):
+class Room(Struct, frozen=True):
     """Proposals that give the same chips for more or fewer of one colour.
 
     Attributes:
@@ -40,9 +43,9 @@ class Room(NamedTuple):
     most: int
 
     @property
-    def range(self) -> range:
-        """How many chips can be wanted."""
-        return range(self.least, self.most + 1)
+    def size(self) -> int:
+        """How many proposals these are."""
+        return self.most - self.least + 1
 
     def asking(self, wanted: int) -> Proposal:
         """The proposal that wants so many chips."""
@@ -53,7 +56,7 @@ def held(asked: Asked) -> tuple[Stock, Stock]:
     """What the seat holds, and the most that any other player holds of each colour."""
     holdings = read(asked.event.stocks)
     mine = holdings.pop(asked.seat)
-    return mine, {colour: max(one[colour] for one in holdings.values()) for colour in mine}
+    return mine, {colour: max([one[colour] for one in holdings.values()]) for colour in mine}
 
 
 def gainful(asked: Asked) -> list[Room]:
@@ -63,25 +66,30 @@ def gainful(asked: Asked) -> list[Room]:
     """
     worths = dict(asked.briefing.worths)
     mine, most = held(asked)
-    rooms = [
-        Room(give, amount, want, amount * worths[give] // worths[want] + 1, most[want])
+    payable = [
+        Room(give, amount, want, least, most[want])
         for give, stock in mine.items()
         for want in mine
         if give != want
         for amount in range(1, stock + 1)
+        if (least := amount * worths[give] // worths[want] + 1) <= most[want]
     ]
-    payable = [room for room in rooms if room.least <= room.most]
-    return payable or [room._replace(most=room.least) for room in rooms if room.amount == 1]
+    if payable:
+        return payable
+    singles = [(give, want) for give in mine if mine[give] for want in mine if give != want]
+    enough = [worths[give] // worths[want] + 1 for give, want in singles]
+    return [
+        Room(give, 1, want, least, least)
+        for (give, want), least in zip(singles, enough, strict=True)
+    ]
 
 
 def drawn(rooms: list[Room], stream: Stream) -> Proposal:
     """One of all the proposals in these rooms, each equally likely."""
-    place = stream.integer(1, sum(len(room.range) for room in rooms))
-    for room in rooms:
-        if place <= len(room.range):
-            break
-        place -= len(room.range)
-    return room.asking(room.range[place - 1])
+    ends = list(accumulate([room.size for room in rooms]))
+    place = stream.integer(1, ends[-1])
+    number = bisect_left(ends, place)
+    return rooms[number].asking(rooms[number].most - (ends[number] - place))
 
 
 np = needed("numpy")
@@ -137,8 +145,8 @@ def weigh(
     x just if r < x / y. The others' values are independent.
     """
     give, want = rooms[0].give, rooms[0].want
-    amounts = np.repeat([room.amount for room in rooms], [len(room.range) for room in rooms])
-    wanted = np.concatenate([np.array(room.range) for room in rooms])
+    amounts = np.repeat([room.amount for room in rooms], [room.size for room in rooms])
+    wanted = np.concatenate([np.arange(room.least, room.most + 1) for room in rooms])
     nobody = np.ones(len(wanted))
     for player, possible in others.items():
         ratios = np.sort(possible[want] / possible[give])
