@@ -81,11 +81,9 @@ class BattleRoyale(Game):
     def play(self, deal: Hits, chance: Chance) -> Play[Battle]:
         living = dict(zip(self.places, self.hit_rates, strict=True))
         rounds = self.horizon.told if self.horizon else None
+        known = (tuple(living.items()), rounds, self.idle_rounds, self.strict_targets)
         for order, seat in enumerate(living, 1):
-            briefing = Briefing(
-                order, tuple(living.items()), rounds, self.idle_rounds, self.strict_targets
-            )
-            yield Tell(seat, briefing)
+            yield Tell(seat, Briefing(order, *known))
         shots: list[Fired] = []
         turns = deque(living)  # who shoots next, and after that
         idle = 0  # rounds in a row without a shot at a living player
@@ -107,7 +105,7 @@ class BattleRoyale(Game):
         winner = next(iter(living)) if len(living) == 1 else None
         standstill = winner is None and idle == self.idle_rounds
         yield Tell(tuple(self.places), Over(winner, tuple(living), len(shots), standstill))
-        return Battle(shots=tuple(shots), living=tuple(living))
+        return Battle.unchecked(shots=tuple(shots), living=tuple(living))
 
     def _target(self, shot: Shot) -> str | None:
         return None if shot.target is None else place_named(self, shot.target)

@@ -7,7 +7,7 @@ Beliefs need numpy.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import accumulate, groupby
 from typing import Any, Literal, NamedTuple
 
@@ -46,6 +46,10 @@ class Room(Struct, frozen=True):
     def size(self) -> int:
         """How many proposals these are."""
         return self.most - self.least + 1
+
+    def gain(self, wanted: int, worths: Mapping[str, int]) -> int:
+        """What the proposal that wants so many chips brings to whom chips are worth so much."""
+        return wanted * worths[self.want] - self.amount * worths[self.give]
 
     def asking(self, wanted: int) -> Proposal:
         """The proposal that wants so many chips."""
@@ -242,7 +246,7 @@ def random(asked: Asked, *, acceptance: Share = 0.5) -> Action:
     """
     draw = asked.chance("move", asked.request)
     if isinstance(asked.event, Offered):
-        return response(asked, draw.happens(acceptance))
+        return response(asked, asked.event.able and draw.happens(acceptance))
     mine, most = held(asked)
     give = draw.pick([colour for colour, number in mine.items() if number])
     want = draw.pick([colour for colour in mine if colour != give])
@@ -272,8 +276,8 @@ def greedy(asked: Asked) -> Action:
     if isinstance(asked.event, Offered):
         return response(asked, gains(asked))
     worths = dict(asked.briefing.worths)
-    offers = [room.asking(room.most) for room in gainful(asked)]
-    return max(offers, key=lambda offer: offer.gain(worths))
+    best = max(gainful(asked), key=lambda room: room.gain(room.most, worths))
+    return best.asking(best.most)
 
 
 @strategy("player")
@@ -289,10 +293,12 @@ def one_for_one(asked: Asked) -> Action:
         return response(asked, gains(asked) and offer.give_amount >= offer.want_amount)
     worths = dict(asked.briefing.worths)
     rooms = gainful(asked)
-    fair = [room.asking(room.amount) for room in rooms if room.least <= room.amount <= room.most]
+    fair = [room for room in rooms if room.least <= room.amount <= room.most]
     if fair:
-        return max(fair, key=lambda offer: offer.gain(worths))
-    return min((room.asking(room.least) for room in rooms), key=lambda offer: offer.gain(worths))
+        best = max(fair, key=lambda room: room.gain(room.amount, worths))
+        return best.asking(best.amount)
+    least = min(rooms, key=lambda room: room.gain(room.least, worths))
+    return least.asking(least.least)
 
 
 @strategy("player")
