@@ -61,11 +61,12 @@ def _alternatives(wanted: Any) -> set[Any]:
 
 
 @cache
-def _numeric(of: type[BaseModel]) -> frozenset[str]:
-    """The fields of a model in which yes or no could stand for a number."""
-    return frozenset(
-        name for name, field in of.model_fields.items() if _wants_number(field.annotation)
-    )
+def _known(of: type[BaseModel]) -> dict[str, Any]:
+    """The fields of a model, with the type of those in which yes or no could stand for a number."""
+    return {
+        name: field.annotation if _wants_number(field.annotation) else None
+        for name, field in of.model_fields.items()
+    }
 
 
 def _wants_number(wanted: Any) -> bool:
@@ -82,11 +83,11 @@ class Value(BaseModel):
     @classmethod
     def _known_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
-            known, numeric = cls.model_fields, _numeric(cls)
+            known = _known(cls)
             for key, value in data.items():
                 if key not in known:
                     raise ValueError(f"unknown key {suggest(str(key), list(known))}")
-                if key in numeric and _is_boolean_for_number(value, known[key].annotation):
+                if known[key] is not None and _is_boolean_for_number(value, known[key]):
                     raise ValueError(f"{key}: {shown(value)} is no number; write it in digits")
         return data
 
