@@ -43,9 +43,9 @@ class Room(Struct, frozen=True):
     most: int
 
     @property
-    def size(self) -> int:
-        """How many proposals these are."""
-        return self.most - self.least + 1
+    def range(self) -> range:
+        """How many chips can be wanted."""
+        return range(self.least, self.most + 1)
 
     def gain(self, wanted: int, worths: Mapping[str, int]) -> int:
         """What the proposal that wants so many chips brings to whom chips are worth so much."""
@@ -90,7 +90,7 @@ def gainful(asked: Asked) -> list[Room]:
 
 def drawn(rooms: list[Room], stream: Stream) -> Proposal:
     """One of all the proposals in these rooms, each equally likely."""
-    ends = list(accumulate([room.size for room in rooms]))
+    ends = list(accumulate([len(room.range) for room in rooms]))
     place = stream.integer(1, ends[-1])
     number = bisect_left(ends, place)
     return rooms[number].asking(rooms[number].most - (ends[number] - place))
@@ -149,8 +149,8 @@ def weigh(
     x just if r < x / y. The others' values are independent.
     """
     give, want = rooms[0].give, rooms[0].want
-    amounts = np.repeat([room.amount for room in rooms], [room.size for room in rooms])
-    wanted = np.concatenate([np.arange(room.least, room.most + 1) for room in rooms])
+    amounts = np.repeat([room.amount for room in rooms], [len(room.range) for room in rooms])
+    wanted = np.concatenate([np.array(room.range) for room in rooms])
     nobody = np.ones(len(wanted))
     for player, possible in others.items():
         ratios = np.sort(possible[want] / possible[give])
