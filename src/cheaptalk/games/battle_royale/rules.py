@@ -92,7 +92,7 @@ class BattleRoyale(Game):
             number, shooter = len(shots) + 1, turns[0]
             turn = Turn(number, tuple(living.items()))
             shot: Shot = yield Ask(shooter, Shot, turn, partial(self._objection, shooter, living))
-            target = self._target(shot)
+            target = self._target(shot, living)
             hit = target in living and _hits(number, shooter, living[shooter], deal, chance)
             idle = 0 if target in living else idle + 1
             shots.append(Fired.unchecked(shooter=shooter, target=target, hit=hit))
@@ -107,11 +107,12 @@ class BattleRoyale(Game):
         yield Tell(tuple(self.places), Over(winner, tuple(living), len(shots), standstill))
         return Battle.unchecked(shots=tuple(shots), living=tuple(living))
 
-    def _target(self, shot: Shot) -> str | None:
-        return None if shot.target is None else place_named(self, shot.target)
+    def _target(self, shot: Shot, living: Mapping[str, float]) -> str | None:
+        named = shot.target
+        return named if named is None or named in living else place_named(self, named)
 
     def _objection(self, shooter: str, living: Mapping[str, float], shot: Shot) -> str | None:
-        target = self._target(shot)
+        target = self._target(shot, living)
         if target in living and target != shooter and shot.action == "shoot":
             return None
         targets = ", ".join(seat for seat in living if seat != shooter)
