@@ -72,16 +72,17 @@ class View(NamedTuple):
 def look(asked: Asked) -> View:
     """What a seat sees when it is asked."""
     me: Briefing = asked.briefing
+    seat = asked.seat
     moves: list[Move] = []
+    said: list[str] = []
     for event, action in (*asked.heard, (asked.event, None)):
         if isinstance(event, YourTurn) and event.message is not None:
+            said.append(event.message)
             moves.append(Move(me.partner, say(event.message)))
-        if isinstance(action, MessageOrProposal | Proposal):
-            moves.append(Move(asked.seat, action))
-    table = standing(me.counts, moves)
-    said = [move.message or "" for move in moves if move.player == me.partner]
-    spoken = any(move.player == asked.seat for move in moves)
-    return View(me, table, table.part(me.counts, asked.seat), read_values(said, me.counts), spoken)
+        if isinstance(action, MessageOrProposal):  # who has made a Proposal is not asked again
+            moves.append(Move(seat, action))
+    table, spoken = standing(me.counts, moves), len(moves) > len(said)
+    return View(me, table, table.part(me.counts, seat), read_values(said, me.counts), spoken)
 
 
 def read_values(messages: Iterable[str], counts: Triple) -> Values | None:
