@@ -102,8 +102,9 @@ class ChipTrading(Game):
                 )
             )
         outcome = Trading.unchecked(worths=worths, turns=tuple(turns))
+        stocks = shown(holdings)
         for place, gain in outcome.gains().items():
-            yield Tell(place, GameOver(shown(holdings), gain, max(0, gain)))
+            yield Tell(place, GameOver(stocks, gain, max(0, gain)))
         return outcome
 
     def _turn(

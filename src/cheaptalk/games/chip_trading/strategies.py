@@ -90,7 +90,7 @@ def gainful(asked: Asked) -> list[Room]:
 
 def drawn(rooms: list[Room], stream: Stream) -> Proposal:
     """One of all the proposals in these rooms, each equally likely."""
-    ends = list(accumulate([len(room.range) for room in rooms]))
+    ends = list(accumulate([room.most - room.least + 1 for room in rooms]))
     place = stream.integer(1, ends[-1])
     number = bisect_left(ends, place)
     return rooms[number].asking(rooms[number].most - (ends[number] - place))
