@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all coverage attack lm check docs picture bench format lock clean
+.PHONY: help demo test test-all coverage attack lm check docs picture bench dist sbom installs format \
+	lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +53,17 @@ picture: demo ## Take the README's picture from the report of make demo; it need
 
 bench: $(VENV)/.installed-dev ## Measure how fast matches are played
 	$(BIN)/python -m bench
+
+dist: $(VENV)/.installed-dev ## Build the last commit's wheel and sdist into DIST=dist, always of the same bytes
+	rm -rf $(DIST)
+	mkdir -p $(DIST)/source
+	git archive HEAD | tar -x -C $(DIST)/source
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BUILD) --sdist --wheel $(DIST)/source
+	rm -r $(DIST)/source
+
+DIST ?= dist
+BUILD = $(BIN)/uv build --quiet --offline --no-build-isolation --no-create-gitignore \
+	--python $(BIN)/python --out-dir $(DIST)
 
 format: $(VENV)/.installed-dev ## Mend what ruff can mend
 	$(BIN)/ruff check --fix
