@@ -39,11 +39,12 @@ SEED ?= 0
 
 lm: $(VENV)/.installed-lm ## Add what tests with a real model need; without it they are skipped
 
-check: $(VENV)/.installed-dev ## Check style, types and layers only
+check: $(VENV)/.installed-dev ## Check style, types, layers and the container's recipe only
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/hadolint Containerfile
 
 docs: $(VENV)/.installed-dev ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
@@ -60,6 +61,14 @@ dist: $(VENV)/.installed-dev ## Build the last commit's wheel and sdist into DIS
 	git archive HEAD | tar -x -C $(DIST)/source
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BUILD) --sdist --wheel $(DIST)/source
 	rm -r $(DIST)/source
+
+sbom: dist ## Write a CycloneDX bill of what the wheel with [analysis] runs on here, beside it
+	$(BIN)/uv venv --quiet --python $(BIN)/python $(DIST)/venv
+	$(BIN)/uv pip install --quiet --python $(DIST)/venv --constraint requirements/report.txt \
+		"$$(echo $(DIST)/*.whl)[analysis]"
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type application \
+		--output-reproducible --output-file $(DIST)/cheaptalk.cdx.json $(DIST)/venv
+	rm -r $(DIST)/venv
 
 DIST ?= dist
 BUILD = $(BIN)/uv build --quiet --offline --no-build-isolation --no-create-gitignore \

@@ -1,20 +1,24 @@
-"""What is built of a commit: the same bytes each time, with all that belongs into it."""
+"""What is built of a commit: the same bytes each time, all that belongs into it, a container."""
 
+import json
 import os
-import shutil
+import re
 import subprocess
 import sys
 import zipfile
+from http.client import HTTPConnection
+from inspect import signature
 from pathlib import Path
 
 import pytest
+from docs.blocks import environment, free_port
+
+from cheaptalk.cli.studies.serve import serve
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
-pytestmark = pytest.mark.skipif(
-    not (ROOT / ".git").exists() or shutil.which("make") is None,
-    reason="only a checkout is built, by make",
-)
+OTHER = "127.0.0.2"
+"""An address of this machine at which nobody is who listens at 127.0.0.1 alone."""
 
 
 def run(*words: object, umask: int = -1, **variables: str) -> str:
@@ -36,6 +40,8 @@ def make(dist: Path, umask: int = -1) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheel and the sdist of the last commit."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("only a checkout has a last commit")
     folder = tmp_path_factory.mktemp("built") / "dist"
     assert {Path(name).suffix for name in make(folder)} == {".whl", ".gz"}
     return folder
@@ -64,3 +70,26 @@ def test_the_wheel_holds_the_package_whole_and_nothing_else(dist: Path) -> None:
     assert "cheaptalk/py.typed" in package
     about = {name.partition("/")[2] for name in held - package}
     assert about == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
+
+
+def test_a_container_serves_the_demo_at_its_port_and_keeps_it_in_its_volume(tmp_path: Path) -> None:
+    recipe = re.findall(r"^([A-Z]+) (.*)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+    said = dict(recipe)
+    assert said["VOLUME"] == said["WORKDIR"]
+    command = [*json.loads(said["ENTRYPOINT"]), *json.loads(said["CMD"])]
+    assert int(said["EXPOSE"]) == signature(serve).parameters["port"].default
+    port = free_port()
+    with subprocess.Popen(
+        [*command, "--port", str(port)], cwd=tmp_path, env=environment(tmp_path),
+        text=True, stdout=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        try:
+            assert server.stdout is not None
+            assert "Open http://" in server.stdout.readline()
+            asked = HTTPConnection(OTHER, port, timeout=60)
+            asked.request("GET", "/", headers={"Host": f"localhost:{port}"})
+            assert asked.getresponse().status == 200
+            asked.close()
+        finally:
+            server.terminate()
+    assert (tmp_path / "cheaptalk.sqlite").exists()
