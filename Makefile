@@ -70,6 +70,9 @@ sbom: dist ## Write a CycloneDX bill of what the wheel with [analysis] runs on h
 		--output-reproducible --output-file $(DIST)/cheaptalk.cdx.json $(DIST)/venv
 	rm -r $(DIST)/venv
 
+installs: dist ## Try the wheel with each extra in new environments (PYTHONS="3.11 3.13", EXTRAS="none web")
+	$(BIN)/python -m tests.installs $(PYTHONS:%=--python %) $(EXTRAS:%=--extra %)
+
 DIST ?= dist
 BUILD = $(BIN)/uv build --quiet --offline --no-build-isolation --no-create-gitignore \
 	--python $(BIN)/python --out-dir $(DIST)

@@ -1,7 +1,7 @@
 """The wheel in bare environments: what it does without an extra, and with each.
 
-``python -m tests.installs`` makes an environment for each extra from the wheel in ``dist/`` and what
-a package index has, and uses it; ``--python 3.12 --extra web`` chooses.
+``python -m tests.installs`` makes an environment for each extra, from the wheel in ``dist/`` and
+what an index of packages has, and uses it; ``--python 3.12 --extra web`` chooses.
 """
 
 import argparse
@@ -9,13 +9,12 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from docs.blocks import BASH, ROOT, environment
 
-NONE = ""
+NONE = "none"
 """Stands for no extra."""
 STUDY = """
 name: small
@@ -142,39 +141,36 @@ def use(extra: str, programs: Path, folder: Path) -> tuple[bool, str]:
     return done.returncode == 0, done.stdout
 
 
-def install(wheel: Path, extra: str, python: str, folder: Path) -> int:
-    """Make an environment of the wheel with an extra: how many packages it holds."""
+def installed(wheel: Path, extra: str, python: str, folder: Path) -> int:
+    """Make an environment of the wheel with an extra: how many packages it then holds.
+
+    Raises:
+        CalledProcessError: it cannot be made.
+    """
     uv = Path(sys.executable).parent / "uv"
-    named = f"{wheel}[{extra}]" if extra else str(wheel)
     subprocess.run([uv, "venv", "--quiet", "--python", python, folder], check=True)
-    here = ("--quiet", "--python", folder)
-    subprocess.run([uv, "pip", "install", *here, named], check=True)
+    wanted = str(wheel) if extra == NONE else f"{wheel}[{extra}]"
+    subprocess.run([uv, "pip", "install", "--quiet", "--python", folder, wanted], check=True)
     return len(list(folder.glob("lib/python*/site-packages/*.dist-info")))
 
 
-def main(wheel: Path, pythons: Sequence[str], extras: Sequence[str]) -> int:
-    """Install and use everything, and print how it went; 1 if anything failed."""
-    failed = 0
-    for python in pythons:
-        for extra in extras:
-            with TemporaryDirectory() as made:
-                began = time.monotonic()
-                try:
-                    packages = install(wheel, extra, python, Path(made) / "venv")
-                except subprocess.CalledProcessError:
-                    works, said, packages = False, "", 0
-                installed = time.monotonic()
-                if packages:
-                    place = Path(made) / "use"
-                    place.mkdir()
-                    works, said = use(extra, Path(made) / "venv" / "bin", place)
-            took = f"installed in {installed - began:.0f} s, used in {time.monotonic() - installed:.0f} s"
-            word = "works" if works else "FAILS"
-            print(f"{python} [{extra}] {word}: {packages} packages, {took}", flush=True)
-            if not works:
-                failed += 1
-                print(said, flush=True)
-    return 1 if failed else 0
+def tried(wheel: Path, extra: str, python: str) -> bool:
+    """Install and use an extra, and print how that went: whether it works."""
+    name, began = f"{python} [{extra}]", time.monotonic()
+    with TemporaryDirectory() as made:
+        venv, place = Path(made) / "venv", Path(made) / "use"
+        place.mkdir()
+        try:
+            packages = installed(wheel, extra, python, venv)
+        except subprocess.CalledProcessError:
+            print(f"{name} cannot be installed", flush=True)
+            return False
+        between = time.monotonic()
+        works, said = use(extra, venv / "bin", place)
+    took = f"{between - began:.0f} s to install, {time.monotonic() - between:.0f} s to use"
+    print(f"{name} {'works' if works else 'FAILS'}: {packages} packages, {took}", flush=True)
+    print("" if works else said, end="", flush=True)
+    return works
 
 
 if __name__ == "__main__":
@@ -183,4 +179,6 @@ if __name__ == "__main__":
     parser.add_argument("--extra", action="append", choices=USES, help="one alone; repeat it")
     chosen = parser.parse_args()
     (built,) = (ROOT / "dist").glob("*.whl")
-    sys.exit(main(built, chosen.python or ["3.11"], chosen.extra or list(USES)))
+    pythons, extras = chosen.python or [sys.executable], chosen.extra or list(USES)
+    tries = [tried(built, extra, python) for python in pythons for extra in extras]
+    sys.exit(not all(tries))

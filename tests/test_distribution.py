@@ -14,6 +14,7 @@ import pytest
 from docs.blocks import environment, free_port
 
 from cheaptalk.cli.studies.serve import serve
+from tests.installs import NONE, use
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
@@ -93,3 +94,10 @@ def test_a_container_serves_the_demo_at_its_port_and_keeps_it_in_its_volume(tmp_
         finally:
             server.terminate()
     assert (tmp_path / "cheaptalk.sqlite").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", [NONE, "web", "figures", "pettingzoo", "openspiel"])
+def test_what_environments_are_tried_with_works_in_this_one(extra: str, tmp_path: Path) -> None:
+    works, said = use(extra, BIN, tmp_path)
+    assert works, said

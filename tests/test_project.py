@@ -22,6 +22,7 @@ from packaging.utils import canonicalize_name
 import cheaptalk
 from cheaptalk.cli.shared.extras import extras
 from cheaptalk.rules import games
+from tests import installs
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -153,6 +154,10 @@ def test_the_doctor_looks_for_what_an_extra_brings(extra: str) -> None:
         "predict": ("analysis",), "figures": ("report",), "learn": ("report",), "tune": ("lm",),
     }.get(extra, ())  # fmt: skip
     assert set(extras()[extra]) == declared(extra) - declared(*others)
+
+
+def test_each_extra_is_tried_in_an_environment_of_its_own() -> None:
+    assert {*EXTRAS, installs.NONE} - {"dev"} == set(installs.USES)
 
 
 def test_import_pulls_in_nothing_heavy() -> None:
