@@ -125,6 +125,17 @@ def test_the_list_of_papers_has_every_recipe_and_its_page() -> None:
         assert f"--recipe {name} " in shown
 
 
+def test_the_readme_groups_guides_as_the_site_does() -> None:
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    (groups,) = (section["How to"] for section in nav if "How to" in section)
+    readme = PAGES[0].read_text(encoding="utf-8")
+    for name, pages in (pair for group in groups for pair in group.items()):
+        listed = re.search(rf"^- {name}: (.*?)^(?=- |\n)", readme, re.MULTILINE | re.DOTALL)
+        assert listed, name
+        linked = re.findall(r"\]\(docs/([^)#]+)\)", listed[1])
+        assert {page for entry in pages for page in entry.values()} - set(linked) == set()
+
+
 def read_variables(path: Path) -> set[str]:
     """The environment variables that a module reads by names of its own."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
