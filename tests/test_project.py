@@ -18,6 +18,7 @@ from bench import driver
 from hatch_build import for_an_index
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 import cheaptalk
 from cheaptalk.cli.shared.extras import extras
@@ -186,10 +187,17 @@ def test_the_readme_of_the_package_leads_nowhere_but_to_sites() -> None:
     assert for_an_index("![a](b.png)\n\n[c](https://d.org)") == "[c](https://d.org)"
 
 
-def test_changelog_has_the_version_or_what_comes_next() -> None:
-    headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert headings
-    assert headings[0] in {"Unreleased", cheaptalk.__version__}
+def test_changelog_begins_with_what_comes_next_and_dates_each_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    first, *headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert first == "[Unreleased]"
+    found = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)", one) for one in headings]
+    released = [(Version(one[1]), one[2]) for one in found if one]
+    assert len(released) == len(headings)
+    assert released == sorted(released, reverse=True)
+    assert all(version <= Version(cheaptalk.__version__) for version, _ in released)
+    kinds = set(re.findall(r"^### (.*)$", text, re.MULTILINE))
+    assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 def global_draws(tree: ast.AST) -> list[int]:
