@@ -45,8 +45,6 @@ def serve(
     """Let people play in the browser, or without a study open a laboratory for researchers."""
     if study is not None and demo:
         raise typer.BadParameter("name a study, or take --demo, not both", param_hint="STUDY")
-    with needing("analysis"):
-        public = None if url is None else ct.web.public_address(url)
 
     async def laboratory() -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what people gave is nobody else's
@@ -86,4 +84,6 @@ def serve(
                     say(said)
                 await ct.web.serve_app(app, there, address)
 
-    asyncio.run(main() if study or demo else laboratory())
+    with needing("analysis"):
+        public = None if url is None else ct.web.public_address(url)
+        asyncio.run(main() if study or demo else laboratory())

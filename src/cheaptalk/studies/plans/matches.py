@@ -379,7 +379,8 @@ class PlannedMatches(Sequence[PlannedMatch]):
         Args:
             done: marks of those that are, by their number.
             instant: whether those between scripts are wanted.
-            start, stop: the numbers of the first that is looked at, and of the one behind the last.
+            start: the number of the first that is looked at.
+            stop: that of the one behind the last; none ends with the last of all.
         """
         stop = len(self) if stop is None else stop
         for block, place, number in self._wanted(instant, start, stop):
