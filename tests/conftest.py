@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from cheaptalk.cli import main
-from cheaptalk.cli.shared.extras import Imported
+from cheaptalk.doctor import Imported
 from cheaptalk.models import flow_control as flow
 from cheaptalk.records import Store
 from cheaptalk.rules.registry import GAMES
@@ -115,5 +115,5 @@ def cheaptalk(
 @pytest.fixture
 def importable(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that optional parts need can be imported, without a look, which takes seconds."""
-    found = "cheaptalk.cli.catalogue.doctor.imported"
+    found = "cheaptalk.doctor.imported"
     monkeypatch.setattr(found, lambda modules: [Imported(one, "1.0") for one in modules])

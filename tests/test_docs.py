@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from cheaptalk import (
     studies,
     styles,
 )
+from cheaptalk.cli.commands import COMMANDS
 from cheaptalk.records.store import schema
 
 ROOT = Path(__file__).parents[1]
@@ -134,6 +136,15 @@ def test_the_readme_groups_guides_as_the_site_does() -> None:
         assert listed, name
         linked = re.findall(r"\]\(docs/([^)#]+)\)", listed[1])
         assert {page for entry in pages for page in entry.values()} - set(linked) == set()
+
+
+def test_the_page_of_python_has_every_command_and_names_what_there_is() -> None:
+    page = (ROOT / "docs" / "how-to" / "use-python.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    told = {word.split()[0] for row in rows for word in re.findall(r"`([^`]+)`", row)}
+    assert set(COMMANDS) - told == set()
+    for name in set(re.findall(r"\bct((?:\.\w+)+)", page)):
+        attrgetter(name[1:])(ct)
 
 
 def read_variables(path: Path) -> set[str]:

@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import cheaptalk
-from cheaptalk.cli.shared.extras import extras
+from cheaptalk.doctor import extras
 from cheaptalk.rules import games
 from tests import installs
 

@@ -4,6 +4,7 @@ from . import (
     adapters,
     arrays,
     conformance,
+    doctor,
     equilibrium,
     frames,
     games,
@@ -25,7 +26,7 @@ from . import (
     yaml_files,
 )
 from .conformance import check_game
-from .judges import judge
+from .judges import judge, judge_async
 from .papers.gama.importer.importer import read_gama
 from .papers.glee.importer import read_glee
 from .papers.self_play.importer import read_dond
@@ -91,6 +92,7 @@ from .studies import (
     plan,
     preset,
     run,
+    run_async,
 )
 from .styles import Style, style
 
@@ -149,12 +151,14 @@ __all__ = [
     "by_name",
     "check_game",
     "conformance",
+    "doctor",
     "equilibrium",
     "export",
     "frames",
     "game_box",
     "games",
     "judge",
+    "judge_async",
     "judges",
     "learning",
     "load_study",
@@ -177,6 +181,7 @@ __all__ = [
     "reports",
     "rules",
     "run",
+    "run_async",
     "stand_in",
     "starters",
     "statistics",

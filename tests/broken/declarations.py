@@ -426,7 +426,7 @@ def a_series_that_fails_late(_: Path) -> GameBox:
 class Noted(Score):
     """An outcome that JSON changes."""
 
-    note: int = Field(0, exclude=True)
+    note: int = Field(default=0, exclude=True)
 
 
 @breaks("check_json", "comes back from JSON as Noted(left=0, right=0, note=0)")

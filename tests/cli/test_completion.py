@@ -50,7 +50,7 @@ def offers(shell: str, out: str) -> list[str]:
 @pytest.mark.parametrize("shell", SHELLS)
 def test_commands_and_options_are_offered(tab: Tab, shell: str) -> None:
     assert tab(shell, "") == list(COMMANDS)
-    assert tab(shell, "re") == ["resume", "report", "recipes"]
+    assert tab(shell, "re") == ["resume", "report", "recipes", "restore"]
     assert tab(shell, "run --max-") == ["--max-calls", "--max-tokens", "--max-dollars"]
     assert tab(shell, "cache ") == ["stats", "clear", "export", "explain"]
 

@@ -11,11 +11,11 @@ import pytest
 import yaml
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.extras import Imported, imported
+from cheaptalk.doctor import Imported, imported
 from tests.conftest import Command
 from tests.fakes import spec
 
-doctor = import_module("cheaptalk.cli.catalogue.doctor")
+doctor = import_module("cheaptalk.doctor")
 
 
 @pytest.mark.usefixtures("importable")
@@ -102,7 +102,7 @@ def test_what_is_registered_where_nobody_looks_is_told(
 def test_a_process_that_has_loaded_nothing_looks_where_the_package_registers() -> None:
     code = (
         "import sys; from importlib import import_module; from cheaptalk.cli import main\n"
-        "import_module('cheaptalk.cli.catalogue.doctor').imported = lambda modules: []\n"
+        "import_module('cheaptalk.doctor').imported = lambda modules: []\n"
         "sys.argv[1:] = ['doctor']; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

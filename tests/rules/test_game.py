@@ -181,7 +181,7 @@ def test_a_parameter_without_a_type_is_told_with_its_place() -> None:
         "DEFAULT", describe(caught.value),
     )  # fmt: skip
     with pytest.raises(PydanticUserError) as caught:
-        type("Untyped", (Guessing,), {"decks": Field(5), "__module__": __name__})
+        type("Untyped", (Guessing,), {"decks": Field(default=5), "__module__": __name__})
     assert "has a field without a type, decks; write NAME: TYPE" in describe(caught.value)
 
 

@@ -76,9 +76,9 @@ class CallForTenders(ct.Game):
     deal_type = Costs
     outcome_type = Contract
 
-    firms: int = Field(3, ge=2, le=20, strict=True)
+    firms: int = Field(default=3, ge=2, le=20, strict=True)
     """How many firms there are."""
-    worth: int = Field(100, ge=1, le=100, strict=True)
+    worth: int = Field(default=100, ge=1, le=100, strict=True)
     """What the building is worth to the buyer, in thousand dollars."""
 
     @property

@@ -77,7 +77,7 @@ class Ultimatum(ct.Game):
     deal_type = Hidden
     outcome_type = Division
 
-    pies: tuple[Sum, ...] = Field((10, 20, 40), min_length=1)
+    pies: tuple[Sum, ...] = Field(default=(10, 20, 40), min_length=1)
     """The sums that there may be to divide, in dollars, each equally likely."""
 
     def deal(self, chance: ct.Chance) -> Hidden:

@@ -1,3 +1,4 @@
+from .gambit import efg_lines, write_efg
 from .hugging_face import push_dataset, write_dataset
 from .inspect.logs import write_inspect_logs
 from .inspect.tasks import inspect_task
@@ -8,7 +9,7 @@ from .telemetry import Telemetry, open_telemetry
 from .trackers import TRACKERS, Follower, Tracker, tracker
 
 __all__ = [
-    "TRACKERS", "Follower", "Telemetry", "Tracker", "inspect_task", "open_telemetry",
+    "TRACKERS", "Follower", "Telemetry", "Tracker", "efg_lines", "inspect_task", "open_telemetry",
     "openenv_app", "openspiel_game", "pettingzoo_env", "pettingzoo_parallel_env",
-    "push_dataset", "tracker", "write_dataset", "write_inspect_logs",
+    "push_dataset", "tracker", "write_dataset", "write_efg", "write_inspect_logs",
 ]  # fmt: skip

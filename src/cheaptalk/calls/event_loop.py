@@ -5,9 +5,10 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from functools import wraps
 from importlib import import_module
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from cheaptalk.calls.batches import Batches, Batching, Carrier
 from cheaptalk.calls.budget import Halted, Purse
@@ -23,6 +24,42 @@ from cheaptalk.records.ledger.ledger import Ledger
 
 INTERRUPTED = "interrupted"
 """Why a run halts that is stopped from the keyboard."""
+CALLED_OFF = "called off"
+"""Why a run halts whose caller wants it no longer."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def awaitable(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """A run, to be awaited: it goes on in a thread of its own.
+
+    Where the task that awaits it is cancelled, it is called off, and the task ends when the run
+    has: calls in flight have come back by then and are recorded.
+
+    Args:
+        work: takes ``stop``, the event by which it is called off.
+    """
+
+    @wraps(work)
+    async def awaited(*args: P.args, **kwargs: P.kwargs) -> T:
+        stop = kwargs.get("stop") or threading.Event()
+        assert isinstance(stop, threading.Event)
+        kwargs["stop"] = stop
+        with ThreadPoolExecutor(1) as pool:
+            running = asyncio.wrap_future(pool.submit(work, *args, **kwargs))
+            try:
+                return await asyncio.shield(running)
+            except asyncio.CancelledError:
+                stop.set()
+                while not running.done():
+                    with suppress(asyncio.CancelledError):
+                        await asyncio.wait([running])
+                if error := running.exception():
+                    raise error from None
+                raise
+
+    return awaited
 
 
 def drive(main: Coroutine[Any, Any, None], desk: Callable[[], Desk | None]) -> None:

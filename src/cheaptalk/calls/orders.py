@@ -6,7 +6,7 @@ The run gives account about once a second. Account and orders are gone when the 
 import secrets
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -264,14 +264,24 @@ def _busy(store: Store, state: RunState) -> str:
     )
 
 
-def give_order(store: Store | Path | str, study: str, action: str, **what: Any) -> RunState:
+def give_order(
+    store: Store | Path | str,
+    study: str,
+    action: str,
+    *,
+    concurrency: int | None = None,
+    limits: Mapping[str, int | None] | None = None,
+    budget: Mapping[str, float | None] | None = None,
+) -> RunState:
     """Tell a running study to do something, and wait until it has heard.
 
     Args:
         store: the store, its file or its URL.
         action: ``pause``, ``resume``, ``stop`` or ``set``.
-        what: what to set: ``concurrency``, ``limits`` and ``budget`` of :class:`Order`; limits
-            by model, or by the label of a player that is one.
+        concurrency: to set: matches with models played at once.
+        limits: to set: calls to a model under way at once, by model or by the label of a player
+            that is one; None lets it tune itself.
+        budget: to set: what the study may spend, by unit; None lifts a cap.
 
     Returns:
         How the run is doing then.
@@ -281,8 +291,10 @@ def give_order(store: Store | Path | str, study: str, action: str, **what: Any) 
     """
     with _opened(store) as opened:
         state = _watch(opened, study)
-        if "limits" in what:
-            what["limits"] = _by_model(what["limits"], opened, state)
+        wanted = {"concurrency": concurrency, "limits": limits, "budget": budget}
+        what = {name: one for name, one in wanted.items() if one is not None}
+        if limits is not None:
+            what["limits"] = _by_model(limits, opened, state)
         id_ = f"{time.time_ns():020d}-{secrets.token_hex(4)}"
         try:
             order = Order.model_validate({"id": id_, "run": state.run, "action": action} | what)
@@ -295,7 +307,7 @@ def give_order(store: Store | Path | str, study: str, action: str, **what: Any) 
         return _reply_to(order, opened, state)
 
 
-def _by_model(limits: dict[str, Any], store: Store, state: RunState) -> dict[str, Any]:
+def _by_model(limits: Mapping[str, Any], store: Store, state: RunState) -> dict[str, Any]:
     """Limits by model string, where some may go by a player's label or a model's short name.
 
     Raises:

@@ -171,6 +171,11 @@ GROUPS: dict[str, dict[str, Entry]] = {
         ),
     },
     "Records": {
+        "archive": Entry(
+            "studies.archive:archive",
+            "Write a store, or one study, as Parquet to a folder of any file system, to come back.",
+        ),
+        "restore": Entry("studies.archive:restore", "Bring an archive back into a new store."),
         "export": Entry(
             "results.export:export",
             "Write a study's matches, answers and calls to files, with a codebook.",

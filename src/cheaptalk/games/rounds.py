@@ -69,9 +69,9 @@ class Rounds(Game):
     roles = ("player",)
     outcome_type: ClassVar[type[Outcome]] = RoundsPlayed
 
-    players: int = Field(10, ge=2, le=1_000, strict=True)
+    players: int = Field(default=10, ge=2, le=1_000, strict=True)
     """How many players there are (N)."""
-    rounds: int = Field(20, ge=1, le=10_000, strict=True)
+    rounds: int = Field(default=20, ge=1, le=10_000, strict=True)
     """How many rounds they play (K). They are told."""
 
     @property

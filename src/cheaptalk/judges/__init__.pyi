@@ -3,7 +3,7 @@ from .answers import answer_verdicts
 from .coding import code_answers
 from .estimate import JudgingEstimate, estimate_judging
 from .items import Item, items_of
-from .judge_runs import Judging, judge, verdict_frame
+from .judge_runs import Judging, judge, judge_async, verdict_frame
 from .judges import Judge, Verdict, first_item, judge_of, matches_for
 from .labels import Labels, take_labels, write_sheet
 from .rubrics import RUBRICS, Rubric, Scale, find_rubric, load_rubric, rubric_names
@@ -30,6 +30,7 @@ __all__ = [
     "first_item",
     "items_of",
     "judge",
+    "judge_async",
     "judge_of",
     "load_rubric",
     "matches_for",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import polars as pl
@@ -19,7 +20,7 @@ from cheaptalk.calls.budget import NO_CAP, Budget, Cap, Halted, Purse, unpriced
 from cheaptalk.calls.cache import CallCache, open_cache
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.desk import Caller, Desk, Models
-from cheaptalk.calls.event_loop import INTERRUPTED, drive, open_desk
+from cheaptalk.calls.event_loop import CALLED_OFF, INTERRUPTED, awaitable, drive, open_desk
 from cheaptalk.calls.orders import MatchCounts, RunState
 from cheaptalk.judges.answers import label, verdict_of
 from cheaptalk.judges.items import Item
@@ -153,6 +154,7 @@ def judge(
     progress: Callable[[Judging], None] = lambda _: None,
     models: Models | None = None,
     prices: Prices | None = None,
+    stop: Event | None = None,
 ) -> Judging:
     """Judge the finished matches of a study by a rubric; what is judged already is not again.
 
@@ -172,6 +174,7 @@ def judge(
         progress: told after every match, and about once a second.
         models: makes the calls; by default over HTTP.
         prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
+        stop: calls the judge off once another thread sets it, as it does a :func:`.run`.
 
     Raises:
         StoreError: there is no such study, or the store cannot be written.
@@ -186,12 +189,16 @@ def judge(
         raise CheaptalkError(unpriced(by.seat.model))
     with open_cache(cache) as call_cache, store.writing():
         register_judge(store, by.digest, by.written)
-        run = _JudgingRun(store, study, by, chosen, progress, again=again)
+        run = _JudgingRun(store, study, by, chosen, progress, stop or Event(), again=again)
         spent = judge_cost(store, by.digest, study)
         purse = Purse(Budget(**budget.model_dump()), spent, known)
         with run.control:
             drive(run.go(purse, call_cache, concurrency, models), lambda: run.desk)
     return run.state
+
+
+judge_async = awaitable(judge)
+"""What :func:`judge` does, to be awaited, as :func:`.run_async` is."""
 
 
 class _JudgingRun:
@@ -202,9 +209,11 @@ class _JudgingRun:
         by: Judge,
         chosen: Sequence[str],
         report: Callable[[Judging], None],
+        stop: Event,
         *,
         again: bool,
     ) -> None:
+        self.stop = stop
         self.store = store
         self.study = study
         self.study_id = store.study_id(study)
@@ -241,6 +250,8 @@ class _JudgingRun:
 
     def tell(self, state: RunState) -> None:
         self.state.state = state
+        if self.desk is not None and self.stop.is_set():
+            self.desk.halt(CALLED_OFF)
         self.report(self.state)
 
     async def look_at(self, subject: Subject, desk: Desk) -> None:

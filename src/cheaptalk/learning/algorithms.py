@@ -25,13 +25,13 @@ np = needed("numpy")
 class Settings(Value):
     """Settings that all algorithms have."""
 
-    matches: int = Field(256, ge=1)
+    matches: int = Field(default=256, ge=1)
     """Matches of a loop."""
     seed: int = 0
     """All luck of a training comes from it."""
-    threshold: float = Field(0.0, ge=0, lt=1)
+    threshold: float = Field(default=0.0, ge=0, lt=1)
     """What is less likely is left out of the policy that is written."""
-    bins: int = Field(0, ge=0)
+    bins: int = Field(default=0, ge=0)
     """Probabilities of that policy are multiples of one over this; 0 for any."""
 
 

@@ -28,31 +28,31 @@ MOST_DECISIONS = 2**31 - 1
 class NFSPSettings(Settings):
     """Settings of a training. Those of the appendix are marked with its letter, G."""
 
-    anticipatory: float = Field(0.1, ge=0, le=1)
+    anticipatory: float = Field(default=0.1, ge=0, le=1)
     """With what probability a player plays the best response in a match (eta; G)."""
-    exploration: float = Field(0.06, ge=0, le=1)
+    exploration: float = Field(default=0.06, ge=0, le=1)
     """With what probability a best response takes any legal action instead (epsilon; G). G has no
     schedule, and none is needed: what is learned from is the average of all that was tried."""
-    batch: int = Field(128, ge=1)
+    batch: int = Field(default=128, ge=1)
     """Decisions in an update (G)."""
-    hidden: int = Field(256, ge=1)
+    hidden: int = Field(default=256, ge=1)
     """Width of the networks' layers (G)."""
-    policy_buffer: int = Field(100_000, ge=1)
+    policy_buffer: int = Field(default=100_000, ge=1)
     """Decisions of best responses that are kept, each that ever was as likely (G: BG4)."""
-    q_buffer: int = Field(20_000, ge=1)
+    q_buffer: int = Field(default=20_000, ge=1)
     """The newest decisions of all, from which values are learned (G: BG4)."""
-    updates: int = Field(3, ge=1)
+    updates: int = Field(default=3, ge=1)
     """Updates of each network in a loop (G: BG4)."""
-    policy_rate: float = Field(1e-3, gt=0)
+    policy_rate: float = Field(default=1e-3, gt=0)
     """Learning rate of the average policy, by Adam (G: BG4)."""
-    q_rate: float = Field(1e-3, gt=0)
+    q_rate: float = Field(default=1e-3, gt=0)
     """Learning rate of the values, by Adam (G)."""
-    matches: int = Field(256, ge=1)
+    matches: int = Field(default=256, ge=1)
     """Matches of a loop. G leaves it open; so many keep a processor busy, and an update then sees
     about as many new decisions as its batch has."""
-    target: int = Field(100, ge=1)
+    target: int = Field(default=100, ge=1)
     """Loops after which the values that are aimed at are renewed. G leaves it open."""
-    threshold: float = Field(0.0, ge=0, lt=1)
+    threshold: float = Field(default=0.0, ge=0, lt=1)
     """What is less likely is left out of the policy that is written. G leaves in all; what best
     responses took to explore is in the average, too, until this leaves it out."""
 

@@ -33,54 +33,54 @@ class RNaDSettings(Settings):
     """Settings of a training. Those of the appendix are marked with its letter, H; they are the
     same for BG4 to BG6."""
 
-    matches: int = Field(256, ge=1)
+    matches: int = Field(default=256, ge=1)
     """Matches of a loop, which is a learner step (batch_size; H)."""
-    hidden: int = Field(256, ge=1)
+    hidden: int = Field(default=256, ge=1)
     """Width of the network's layers (H)."""
-    rate: float = Field(5e-5, gt=0)
+    rate: float = Field(default=5e-5, gt=0)
     """Learning rate, by Adam (H)."""
-    first_moment: float = Field(0.9, ge=0, lt=1)
+    first_moment: float = Field(default=0.9, ge=0, lt=1)
     """How slowly Adam forgets slopes (beta 1; H)."""
-    second_moment: float = Field(0.999, ge=0, lt=1)
+    second_moment: float = Field(default=0.999, ge=0, lt=1)
     """How slowly Adam forgets their squares (beta 2; H)."""
-    epsilon: float = Field(1e-8, gt=0)
+    epsilon: float = Field(default=1e-8, gt=0)
     """What Adam adds to their root (H)."""
-    clip: float = Field(1.0, gt=0)
+    clip: float = Field(default=1.0, gt=0)
     """Length of a gradient beyond which it is shortened, before Adam (clip_gradient; H). H does not
     say whether it is the length or each entry, before or after; rare actions make long ones, and
     shortened as a whole these keep their direction."""
-    averaging: float = Field(0.01, gt=0, le=1)
+    averaging: float = Field(default=0.01, gt=0, le=1)
     """Share of the newest weights in the slow average (target_network_avg; H), which is what the
     anchors are made of and what is played at tables."""
-    sizes: tuple[int, ...] = Field((5_000, 10_000, 20_000), min_length=1)
+    sizes: tuple[int, ...] = Field(default=(5_000, 10_000, 20_000), min_length=1)
     """Learner steps for which an anchor stays (delta_m; H)."""
-    repeats: tuple[int, ...] = Field((1, 2, 1), min_length=1)
+    repeats: tuple[int, ...] = Field(default=(1, 2, 1), min_length=1)
     """How many anchors stay so long (H). The last size is for all that follow, however many."""
-    eta: float = Field(0.2, ge=0)
+    eta: float = Field(default=0.2, ge=0)
     """What a player pays for leaving the anchor, for each nat (H), in shares of the game's scale.
     H does not say what rewards are measured in, without which it means nothing: to us, in shares
     of what a player's own pool is worth, as for neural fictitious self-play."""
     opposed: bool = True
     """Whether what a player pays the others get, as published for games of pure conflict. H does
     not say what was done in bargaining, where each could pay for itself alone."""
-    beta: float = Field(2.0, gt=0)
+    beta: float = Field(default=2.0, gt=0)
     """How far from the mean of its decision's logits a logit is pushed at most (NeuRD beta; H)."""
-    force: float = Field(150.0, gt=0)
+    force: float = Field(default=150.0, gt=0)
     """The largest advantage that pushes a logit (NeuRD clip; H), in shares of the scale."""
-    exploration: float = Field(0.0, ge=0, lt=1)
+    exploration: float = Field(default=0.0, ge=0, lt=1)
     """With what probability a player takes any legal action all through a match, so that what the
     policy would not do is known, too; v-trace takes it out again. H has none."""
-    c: float = Field(1.0, gt=0)
+    c: float = Field(default=1.0, gt=0)
     """Bound of the weights by which v-trace hands back what comes later (H)."""
-    rho: float | None = Field(None, gt=0)
+    rho: float | None = Field(default=None, gt=0)
     """Bound of the weights of what is aimed at; none where it is None, as DeepNash has it. While
     the policy learns from its own matches alone all weights are 1 and it changes nothing."""
-    fine_tune: int | None = Field(800_000, ge=0)
+    fine_tune: int | None = Field(default=800_000, ge=0)
     """Learner steps after which probabilities are rounded: where decisions are weighed, and of the
     policy that is written (H). With None the latter alone are, from the beginning."""
-    threshold: float = Field(0.03, ge=0, lt=1)
+    threshold: float = Field(default=0.03, ge=0, lt=1)
     """What is less likely is then left out (policy_threshold; H)."""
-    bins: int = Field(32, ge=0)
+    bins: int = Field(default=32, ge=0)
     """Probabilities are then multiples of one over this; 0 for any (policy_discretization; H)."""
     seed: int = 42
     """All luck of a training comes from it (H)."""

@@ -65,6 +65,7 @@ class Tree:
 
     Attributes:
         levels: by how many actions were taken.
+        deals: those that there are, the first nodes.
         chances: of the deals; shape (deals).
 
     Raises:
@@ -82,6 +83,7 @@ class Tree:
         self.game = game
         if deals is None:
             deals, chances = game.every_deal()
+        self.deals = list(deals)
         count = len(deals)
         self.chances = np.full(count, 1 / count) if chances is None else np.asarray(chances)
         self.levels: list[Level] = []

@@ -1,9 +1,11 @@
 from . import encoding as encoding
 from . import imports as imports
+from .archives import ArchivedFile, Manifest, archive, read_manifest, restore
 from .cache import Cache, CacheError, Replicate, Request, differences, nearest
 from .costs import Cost
 from .encoding import pack, text_of, unpack
 from .exclusions import Excluded, Stand, Standing, Unanswered, excluded, policies_of, predecessors
+from .explanations import Explanation, explain_call, explain_file, explain_match
 from .exports.chats import Chat, chats, read_chats
 from .forfeits import Forfeit
 from .identity import configuration_digest, digest, digest_key, game_of, player_digest
@@ -21,6 +23,7 @@ from .record import (
     ended,
     scripted_answers,
 )
+from .selection import Condition, find_matches
 from .store.backend import NoStore, StoreError, StoreHeld
 from .store.copying import copy_store
 from .store.queries import ORDERS, games_in, in_state, labels_in, studies_of
@@ -32,17 +35,21 @@ __all__ = [
     "FEW",
     "ORDERS",
     "AnswerRecord",
+    "ArchivedFile",
     "BatchSummary",
     "Cache",
     "CacheError",
     "Chat",
+    "Condition",
     "Cost",
     "Ended",
     "Excluded",
+    "Explanation",
     "Forfeit",
     "Hurt",
     "Integrity",
     "Line",
+    "Manifest",
     "MatchRecord",
     "NewMatch",
     "NoStore",
@@ -61,6 +68,7 @@ __all__ = [
     "Unanswered",
     "all_batches",
     "answered",
+    "archive",
     "chats",
     "configuration_digest",
     "copy_store",
@@ -71,6 +79,10 @@ __all__ = [
     "ended",
     "examine",
     "excluded",
+    "explain_call",
+    "explain_file",
+    "explain_match",
+    "find_matches",
     "game_of",
     "games_in",
     "gathered",
@@ -87,6 +99,8 @@ __all__ = [
     "predecessors",
     "query_of",
     "read_chats",
+    "read_manifest",
+    "restore",
     "runs",
     "scripted_answers",
     "seat_view",

@@ -18,6 +18,8 @@ from cheaptalk.studies.estimates.estimate import (
     shortfalls,
 )
 from cheaptalk.studies.estimates.experience import Experiences, experiences
+from cheaptalk.studies.estimates.outlook import Outlook, outlook
+from cheaptalk.studies.lookup import stored_study, with_players
 from cheaptalk.studies.people.steps import QUIZZES
 from cheaptalk.studies.plans.changes import StudyChanges, changes
 from cheaptalk.studies.plans.matches import Configuration, Dealt, PlannedMatch, PlannedMatches
@@ -35,7 +37,8 @@ from cheaptalk.studies.runs.checks import (
 from cheaptalk.studies.runs.host import Host, open_host
 from cheaptalk.studies.runs.onlooker import Onlooker
 from cheaptalk.studies.runs.progress import Progress
-from cheaptalk.studies.runs.run import run
+from cheaptalk.studies.runs.run import run, run_async
+from cheaptalk.studies.standing import StudyStatus, statuses, study_status
 from cheaptalk.studies.study import (
     FILES,
     GameGrid,
@@ -49,13 +52,13 @@ from cheaptalk.text import money
 
 __all__ = [
     "FILES", "INTERRUPTED", "QUIZZES", "SETTLED", "UNITS", "Amounts", "Batching", "Budget",
-    "CacheUse", "Cap",
-    "Checked", "Configuration", "ControlError", "Dealt", "Estimate", "Experiences", "GameGrid",
-    "Halted", "Host", "LaneState", "Onlooker", "Plan", "PlannedMatch", "PlannedMatches", "Progress",
-    "Range", "RunState", "Sample", "Seated", "Study", "StudyChanges", "StudyError", "Unanswered",
-    "amount_text", "budget_text", "changes", "check", "check_address", "check_batchable",
-    "check_free",
+    "CacheUse", "Cap", "Checked", "Configuration", "ControlError", "Dealt", "Estimate",
+    "Experiences", "GameGrid", "Halted", "Host", "LaneState", "Onlooker", "Outlook", "Plan",
+    "PlannedMatch", "PlannedMatches", "Progress", "Range", "RunState", "Sample", "Seated",
+    "Study", "StudyChanges", "StudyError", "StudyStatus", "Unanswered", "amount_text",
+    "budget_text", "changes", "check", "check_address", "check_batchable", "check_free",
     "check_prices", "doubts", "estimate", "experiences", "give_order", "lay_out", "load_study",
-    "money", "open_host", "parse_study", "part", "plan", "planned_count", "preset", "preset_names",
-    "preset_text", "run", "shortfalls", "study_of", "try_strategies", "watch",
+    "money", "open_host", "outlook", "parse_study", "part", "plan", "planned_count", "preset",
+    "preset_names", "preset_text", "run", "run_async", "shortfalls", "statuses",
+    "stored_study", "study_of", "study_status", "try_strategies", "watch", "with_players",
 ]  # fmt: skip

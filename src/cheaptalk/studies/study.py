@@ -5,13 +5,13 @@ Rosters and settings that models share join the listed players when the file is 
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cached_property
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 from pydantic import (
     Field,
@@ -160,7 +160,9 @@ def read_pairing(data: Any) -> Any:
     """Refuse what is no pairing, saying what is one."""
     if data in ("all", "self"):
         return data
-    listed = isinstance(data, list) and all(isinstance(row, list | Mapping) for row in data)
+    listed = isinstance(data, list | tuple) and all(
+        isinstance(row, list | tuple | Mapping) for row in data
+    )
     if not data or not listed:
         raise ValueError(
             f"{shown(data)} is no pairing: write all, self, a list of seatings such as "
@@ -169,8 +171,8 @@ def read_pairing(data: Any) -> Any:
     return [_read_seating(row) for row in data]
 
 
-def _read_seating(row: list[Any] | Mapping[Any, Any]) -> Listed:
-    if isinstance(row, list):
+def _read_seating(row: Sequence[Any] | Mapping[Any, Any]) -> Listed:
+    if not isinstance(row, Mapping):
         return [str(label) for label in row]
     for label, count in row.items():
         if type(count) is not int or count < 1:
@@ -307,6 +309,33 @@ class Study(Value):
     budget: Budget = Budget()
     unanswered: Unanswered = Unanswered()
     people: Protocol | None = None
+
+    if TYPE_CHECKING:  # entries may be written as in a file, too, and become what is kept
+
+        def __init__(
+            self,
+            *,
+            name: str,
+            description: str = "",
+            seed: int = 0,
+            games: Sequence[GameGrid | Mapping[str, Any]] = (),
+            deals_from: str | None = None,
+            players: Mapping[str, RosterEntry | Mapping[str, Any] | str | None] = ...,
+            roster: Sequence[str] = (),
+            models: Mapping[str, Any] = ...,
+            pairing: (
+                Literal["all", "self"]
+                | Sequence[Sequence[str] | Mapping[str, int]]
+                | Sample
+                | Mapping[str, int]
+            ) = "all",
+            swap: bool = False,
+            deals: int = 1,
+            repeats: int = 1,
+            budget: Budget | Mapping[str, Any] = ...,
+            unanswered: Unanswered | Mapping[str, Any] = ...,
+            people: Protocol | Mapping[str, Any] | None = None,
+        ) -> None: ...
 
     @model_serializer(mode="wrap")
     def _without_nobody(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from .rooms.addresses import Address, own_address, public_address, who_can_join
 from .rooms.house import open_house
 from .rooms.links import Links, key_beside
 from .rooms.server import demo, make_rooms, serve_app, serve_rooms
+from .sites import Site, open_laboratory, open_site
 from .viewer.viewer import listen, make_viewer, serve
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Laboratory",
     "LaboratoryDatabase",
     "Links",
+    "Site",
     "Tally",
     "demo",
     "identities_beside",
@@ -26,6 +28,8 @@ __all__ = [
     "make_viewer",
     "open_experiment",
     "open_house",
+    "open_laboratory",
+    "open_site",
     "own_address",
     "public_address",
     "serve",

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import operator
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from enum import StrEnum
 from itertools import islice
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
@@ -39,35 +37,6 @@ class State(StrEnum):
     FINISHED = "finished"
     FORFEITED = "forfeited"
     FAILED = "failed"
-
-
-COMPARISONS: dict[str, Callable[[float, float], bool]] = {
-    "<=": operator.le, ">=": operator.ge, "!=": operator.ne, "<": operator.lt, ">": operator.gt,
-    "=": operator.eq,
-}  # fmt: skip
-CONDITION = re.compile(r"([^<>!=]+)(<=|>=|!=|<|>|=)([^<>!=]+)")
-PAYOFF = "payoff."
-
-
-class Condition(NamedTuple):
-    """A bound on a number of a match: a measure's name, or ``payoff.PLACE``."""
-
-    name: str
-    holds: Callable[[float, float], bool]
-    bound: float
-
-    def of(self, record: ct.MatchRecord) -> bool:
-        """Whether it holds; never where there is no such number."""
-        found = self._number(record)
-        return found is not None and self.holds(found, self.bound)
-
-    def _number(self, record: ct.MatchRecord) -> float | None:
-        if record.status is not ct.records.Status.FINISHED:
-            return None
-        if self.name.startswith(PAYOFF):
-            return (record.payoffs or {}).get(self.name.removeprefix(PAYOFF))
-        measure = ct.game_box(record.game).measures.get(self.name)
-        return None if measure is None else measure.variant(False)(record.result())
 
 
 def matches(
@@ -108,63 +77,14 @@ def matches(
 ) -> None:
     """List recorded matches, or those that fit: id, game, state, players and payoffs."""
     seats = dict(pair(one, "PLACE=LABEL", "--seat") for one in seat or ())
-    conditions = list(map(_condition, where or ()))
     with ct.Store.open(store) as opened:
-        if study is not None:
-            opened.study(study, counted=False)
-        games = ct.records.games_in(opened)
-        _check("game", game or (), games)
-        _check("player", [*(player or ()), *seats.values()], ct.records.labels_in(opened, study))
-        _check("measure", [one.name for one in conditions], _measures(games))
-        key = ct.records.ORDERS[sort.value]
-        found = opened.records(
-            study, bodies=any(not one.name.startswith(PAYOFF) for one in conditions),
-            games=game or None, where=ct.records.in_state(one.value for one in state or State),
-            order=key.desc() if reverse else key,
+        found = ct.records.find_matches(
+            opened, study, games=game or (), players=player or (), seats=seats,
+            states=[one.value for one in state or State], where=where or (), sort=sort.value,
+            reverse=reverse,
         )  # fmt: skip
-        fitting = (
-            one
-            for one in found
-            if _seated(one, player or (), seats) and all(each.of(one) for each in conditions)
-        )
-        (_print_json if json else _print_lines)(
-            islice(fitting, limit), max(map(len, games), default=0)
-        )
-
-
-def _condition(written: str) -> Condition:
-    """A condition as it is written behind ``--where``.
-
-    Raises:
-        BadParameter: it is none.
-    """
-    found = CONDITION.fullmatch(written)
-    try:
-        assert found is not None
-        return Condition(found[1].strip(), COMPARISONS[found[2]], float(found[3]))
-    except (AssertionError, ValueError):
-        form = "NAME=NUMBER, NAME<NUMBER or the like"
-        raise typer.BadParameter(f'"{written}" is not {form}', param_hint="--where") from None
-
-
-def _check(kind: str, wanted: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse names that nothing in the store has, as nothing would fit for another reason."""
-    for one in wanted:
-        if one not in known and not (kind == "measure" and one.startswith(PAYOFF)):
-            raise ct.rules.unknown(kind, one, list(known))
-
-
-def _measures(games: Sequence[str]) -> list[str]:
-    """The measures of those of these games that are installed."""
-    installed = [ct.game_box(game) for game in games if game in ct.rules.games()]
-    return sorted({name for box in installed for name in box.measures})
-
-
-def _seated(record: ct.MatchRecord, players: Sequence[str], seats: Mapping[str, str]) -> bool:
-    """Whether all these players sit there, and these in their places."""
-    labels = {place: player["label"] for place, player in record.seats.items()}
-    there = labels.values()
-    return all(one in there for one in players) and seats.items() <= labels.items()
+        width = max(map(len, ct.records.games_in(opened)), default=0)
+        (_print_json if json else _print_lines)(islice(found, limit), width)
 
 
 def _print_lines(found: Iterator[ct.MatchRecord], width: int) -> None:

@@ -59,9 +59,8 @@ def find_study(
     study = _study_named(name, store)
     if not players and not rosters:
         return study
-    data = study.written() | {"roster": list(rosters)}
-    data["players"] |= _entries(players)
-    return ct.studies.parse_study(data, name)
+    with naming(name):
+        return ct.studies.with_players(study, _entries(players), rosters)
 
 
 def check_seated(planned: ct.studies.Plan, players: Sequence[str], rosters: Sequence[str]) -> None:
@@ -110,19 +109,8 @@ def _study_named(name: str, store: str) -> ct.Study:
     if found is not None:
         return found
     with opened(store) as there:
-        known = {one.name: one.spec for one in there.studies()} if there else {}
-    if name in known:
-        return stored_study(name, known[name])
+        known = {one.name for one in there.studies(counted=False)} if there else set()
+        if there is not None and name in known:
+            return ct.studies.stored_study(there, name)
     names = sorted({*ct.studies.preset_names(), *known})
     raise ct.StudyError(f"no study file, preset or stored study {ct.rules.suggest(name, names)}")
-
-
-def stored_study(name: str, spec: dict[str, Any]) -> ct.Study:
-    """A study as the store holds it.
-
-    Raises:
-        StudyError: it was imported, or is not legal in this version.
-    """
-    if "players" not in spec:
-        raise ct.StudyError(f'"{name}" was imported; there is nothing to play')
-    return ct.studies.parse_study(spec, name)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json as jsonlib
-from collections.abc import Iterator, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import typer
 
@@ -23,7 +22,7 @@ from cheaptalk.cli.shared.options import (
 )
 from cheaptalk.cli.shared.printing import err, escaped, out, print_json, print_table, say
 from cheaptalk.cli.shared.sentences import counted
-from cheaptalk.whole_files import read_whole, whole_file
+from cheaptalk.whole_files import whole_file
 
 MatchArgument = Annotated[
     str,
@@ -116,15 +115,6 @@ def export(
         err.print(f"{cache.damaged:,} damaged entries left out")
 
 
-class ExplainedCall(NamedTuple):
-    """A call to be explained: where it stands, its request and whose match it was."""
-
-    place: str
-    request: ct.records.Request
-    match: str | None
-    cached: bool = False
-
-
 @commands.command()
 def explain(
     match: MatchArgument,
@@ -135,90 +125,20 @@ def explain(
     json: JsonOption = False,
 ) -> None:
     """Show whether a match's calls would hit and, for a miss, what the nearest differs in."""
-    found = list(_in_file(Path(match)) if Path(match).is_file() else _in_store(match, store))
-    chosen = [
-        one
-        for one in found
-        if _is(one, "request", request) and _is(one, "seat", seat)
-    ]  # fmt: skip
-    if not chosen:
-        raise _no_call(match, found)
+    file = Path(match)
     with _opened(cache_file) as cache:
-        told = [_explained(cache, one) for one in chosen]
+        if file.is_file():
+            told = [ct.records.explain_file(cache, file)]
+        else:
+            with ct.Store.open(store) as opened:
+                told = ct.records.explain_match(cache, opened, match, request=request, seat=seat)
     if json:
-        print_json(told)
+        print_json([one._asdict() for one in told])
         return
     for one in told:
-        out.print(f"[bold]{escaped(one['call'])}[/]: {escaped(one['result'])}")
-        for line in one["differences"]:
+        out.print(f"[bold]{escaped(one.call)}[/]: {escaped(one.result)}")
+        for line in one.differences:
             say(f"  {line}")
-
-
-def _no_call(match: str, found: Sequence[ExplainedCall]) -> ct.StoreError:
-    """That no call is meant, with those that could be."""
-    there = ", ".join(dict.fromkeys(one.place.partition(",")[0] for one in found))
-    if not there:
-        return ct.StoreError(f"{match}: no call to a model was made")
-    return ct.StoreError(f"{match}: there is no such call to a model; there are: {there}")
-
-
-def _explained(cache: ct.records.Cache, asked: ExplainedCall) -> dict[str, Any]:
-    """What the cache has for a call, and in what the nearest other request differs."""
-    hit = cache.find(asked.request)
-    own = hit is not None and hit.match == asked.match and not asked.cached
-    if hit is not None and not own:
-        result = f"hit: bought for match {hit.match} on {_date(hit.made)}"
-        return {"call": asked.place, "hit": True, "result": result, "differences": []}
-    near = ct.records.nearest(cache, asked.request, asked.match)
-    lines = [] if near is None else list(ct.records.differences(asked.request.data, near.request))
-    now = "a hit from now on; it was bought for this match itself" if own else "miss"
-    where = (
-        "nothing else is stored" if near is None
-        else f"the nearest other request, of match {near.match}, differs in"
-    )  # fmt: skip
-    return {"call": asked.place, "hit": own, "result": f"{now}; {where}", "differences": lines}
-
-
-def _in_store(match: str, store: str) -> Iterator[ExplainedCall]:
-    """The calls of a match, recorded or not."""
-    with ct.Store.open(store) as opened:
-        record = opened.find(match)
-        seed = record.body.get("seed")
-        open_calls = opened.open_calls(record.id)
-    if seed is None:
-        raise ct.CheaptalkError(
-            f"the seed of match {record.id} is not in the store: it was begun by an earlier "
-            "version; resume its study first"
-        )
-    made = [
-        (answer.request, answer.seat, attempt, call)
-        for answer in record.answers
-        for attempt, call in enumerate(answer.calls)
-    ]
-    made += [(call["request"], call["seat"], call["attempt"], call) for call in open_calls]
-    for request, seat, attempt, call in made:
-        if "model" in call["call"]:
-            place = f"request {request} {seat}{f', attempt {attempt}' if attempt else ''}"
-            here = ct.records.Replicate(seed, request, seat, attempt)
-            asked = ct.records.Request.of(call["call"], here)
-            yield ExplainedCall(place, asked, record.id, bool((call["reply"] or {}).get("cached")))
-
-
-def _in_file(file: Path) -> Iterator[ExplainedCall]:
-    """The call in a file: a call as stores keep it, with the replicate beside it if it has one."""
-    try:
-        data = jsonlib.loads(read_whole(file))
-        replicate = data.pop("replicate", None)
-        call = ct.models.ModelCall.model_validate(data).model_dump(mode="json", exclude_none=True)
-        here = replicate and ct.records.Replicate(**replicate)
-    except (AttributeError, TypeError, ValueError) as error:
-        raise ct.StoreError(f"{file} holds no call to a model: {error}") from None
-    yield ExplainedCall(str(file), ct.records.Request.of(call, here or None), None)
-
-
-def _is(asked: ExplainedCall, part: str, wanted: object) -> bool:
-    replicate = asked.request.data["replicate"] or {}
-    return wanted is None or replicate.get(part) == wanted
 
 
 def _date(seconds: float) -> str:

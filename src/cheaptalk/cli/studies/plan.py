@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 import cheaptalk as ct
-from cheaptalk.cli.shared.cost_preview import Outlook, outlook
 from cheaptalk.cli.shared.lookup import check_seated, find_study, naming, opened
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
@@ -22,7 +21,7 @@ from cheaptalk.cli.shared.options import (
     StoreOption,
     StudyArgument,
 )
-from cheaptalk.cli.shared.printing import escaped, out, print_json, print_table, say
+from cheaptalk.cli.shared.printing import err, escaped, out, print_json, print_table, say
 from cheaptalk.cli.shared.sentences import change_lines, cost_text, counted
 
 SHOWN = 50
@@ -51,9 +50,11 @@ def plan(
         table = ct.models.load_prices(prices)
         _check(planned, table, batch=batch)
         changes = None if there is None else ct.studies.changes(planned, there)
-    seen = outlook(
-        planned, store, table, batch=batch, concurrency=concurrency, wanted=not no_estimate
-    )
+        with err.status(f"{spec.name}: estimating"):
+            seen = ct.studies.outlook(
+                planned, there, table, batch=batch, concurrency=concurrency,
+                estimated=not no_estimate,
+            )  # fmt: skip
     if json:
         data: dict[str, Any] = {
             "study": spec.name,
@@ -91,7 +92,7 @@ def plan(
         out.print(f"matches without a valid answer: {spec.unanswered.line}")
     for line in change_lines(changes):
         say(line)
-    known = f"{seen.settled:,} of them already in" if seen.stored else "none played: there is no"
+    known = f"{seen.settled:,} of them already in" if there else "none played: there is no"
     out.print(f"[bold]{counted(len(planned.matches), 'match')}[/], {known} {escaped(store)}")
     for line in _of_money(seen, spec.budget):
         say(line)
@@ -119,7 +120,7 @@ def _check(planned: ct.studies.Plan, prices: ct.models.Prices, *, batch: bool) -
     ct.studies.try_strategies(planned)
 
 
-def _of_money(seen: Outlook, budget: ct.studies.Budget) -> Iterator[str]:
+def _of_money(seen: ct.studies.Outlook, budget: ct.studies.Budget) -> Iterator[str]:
     """What there is to say of what a study has taken, is going to take, and may take."""
     if seen.spent.sendings:
         yield f"bought already: {cost_text(seen.spent)}"

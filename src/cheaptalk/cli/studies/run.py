@@ -19,14 +19,13 @@ import typer
 import cheaptalk as ct
 from cheaptalk.cli import shared
 from cheaptalk.cli.shared import completion
-from cheaptalk.cli.shared.cost_preview import costs, outlook
+from cheaptalk.cli.shared.cost_preview import costs
 from cheaptalk.cli.shared.lookup import (
     check_free,
     check_seated,
     find_study,
     naming,
     opened,
-    stored_study,
 )
 from cheaptalk.cli.shared.options import (
     DEFAULT_STORE,
@@ -178,9 +177,7 @@ def resume(
     study: StoredArgument, store: StoreOption = DEFAULT_STORE, *, options: PlayOptions
 ) -> None:
     """Go on with a study that was stopped, from what the store holds."""
-    with ct.Store.open(store) as there:
-        found = stored_study(study, there.study(study).spec)
-    _play(study, found, store, options)
+    _play(study, ct.studies.stored_study(store, study), store, options)
 
 
 def _play(
@@ -287,7 +284,10 @@ def _announce(checked: ct.studies.Checked, store: str, options: PlayOptions) -> 
     planned, prices = checked.plan, checked.prices
     seats = [one.spec for one in planned.players().values()]
     if any(isinstance(one, ct.players.ModelSeat) and costs(one.model, prices) for one in seats):
-        seen = outlook(planned, store, prices, batch=options.batch, concurrency=options.concurrency)
+        with opened(store) as there, err.status(f"{planned.study.name}: estimating"):
+            seen = ct.studies.outlook(
+                planned, there, prices, batch=options.batch, concurrency=options.concurrency
+            )
         assert seen.takes is not None
         how = " at the prices of batches" if options.batch else ""
         hits = "; what is in the cache costs nothing" if options.cache_at else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -46,44 +45,24 @@ def serve(
     if study is not None and demo:
         raise typer.BadParameter("name a study, or take --demo, not both", param_hint="STUDY")
 
-    async def laboratory() -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what people gave is nobody else's
-        with ct.web.listen(port, host) as there, ct.web.LaboratoryDatabase(folder) as database:
-            address = public or ct.web.own_address(there)
-            links = ct.web.Links(ct.web.key_beside(str(folder / "laboratory")))
-            code = ct.web.set_up_code(database)
-            async with ct.web.Laboratory(folder, database, links, address) as opened:
-                app = ct.web.make_laboratory(opened, code)
-                say(f"Open {address.url}/console (Ctrl-C ends it; all goes on next time)")
-                if code:
-                    say(f"Set it up with this code, which is good once: {code}")
-                for name, why in opened.broken.items():
-                    say(f"{name} cannot be opened: {why}")
-                await ct.web.serve_app(app, there, address)
-
     async def main() -> None:
-        wanted = ct.web.demo() if study is None else ct.studies.study_of(study)
         with ct.web.listen(port, host) as there:
             address = public or ct.web.own_address(there)
-            async with AsyncExitStack() as stack:
-                if wanted.people is None:
-                    house = await stack.enter_async_context(ct.web.open_house(wanted, store))
-                    links = ct.web.Links(ct.web.key_beside(store))
-                    app = ct.web.make_rooms(house, links, address)
-                    where = f"Open {address.url}/"
-                else:
-                    identities = ct.web.identities_beside(store)
-                    supervisor = await stack.enter_async_context(
-                        ct.web.open_experiment(wanted, store, identities)
-                    )
-                    links = ct.web.Links(ct.web.key_beside(store))
-                    app = ct.web.make_experiment(supervisor, links, address, wanted.name)
-                    where = f"Participants come by {address.url}{wanted.people.link}"
-                say(f"{where} (Ctrl-C ends it; matches go on next time)")
+            if study is None and not demo:
+                async with ct.web.open_laboratory(folder, address) as site:
+                    say(f"Open {site.link} (Ctrl-C ends it; all goes on next time)")
+                    for note in site.notes:
+                        say(note)
+                    await ct.web.serve_app(site.app, there, address)
+                return
+            wanted = ct.web.demo() if study is None else ct.studies.study_of(study)
+            begin = "Open" if wanted.people is None else "Participants come by"
+            async with ct.web.open_site(wanted, store, address) as site:
+                say(f"{begin} {site.link} (Ctrl-C ends it; matches go on next time)")
                 if said := ct.web.who_can_join(address, host):
                     say(said)
-                await ct.web.serve_app(app, there, address)
+                await ct.web.serve_app(site.app, there, address)
 
     with needing("analysis"):
         public = None if url is None else ct.web.public_address(url)
-        asyncio.run(main() if study or demo else laboratory())
+        asyncio.run(main())

@@ -24,52 +24,24 @@ def status(
 ) -> None:
     """Show the studies in the store, how far each is, and calls left unresolved."""
     with ct.Store.open(store) as opened:
-        summaries = [opened.study(study)] if study else opened.studies()
+        found = [ct.studies.study_status(opened, study)] if study else ct.studies.statuses(opened)
         unresolved = opened.unresolved()
-        forfeits = {one.name: opened.forfeits(one.name) for one in summaries}
-        problems = {one.name: opened.problems(one.name) for one in summaries}
-        planned = {one.name: _planned_count(one, opened) for one in summaries}
-        costs = {one.name: ct.records.study_cost(opened, one.name) for one in summaries}
-        others = {one.name: ct.records.paid_by_others(opened, one.name) for one in summaries}
         apart = ct.records.unassigned_cost(opened)
-        judging = {one.name: ct.records.judging_cost(opened, one.name) for one in summaries}
-        excluded = {one.name: ct.records.excluded(opened, one.name) for one in summaries}
     if json:
-        print_json(
-            {
-                "studies": [
-                    {"name": one.name, "planned": planned[one.name], "matches": one.counts,
-                     "set_aside": one.set_aside, **excluded[one.name]._asdict(),
-                     "halted": one.halted, "problems": problems[one.name],
-                     "forfeits": [
-                         {"game": game, **forfeit._asdict(), "matches": count}
-                         for (game, forfeit), count in forfeits[one.name].items()
-                     ],
-                     "cost": None if one.spec.get("imported") and not costs[one.name].calls
-                     else costs[one.name].as_json(), "paid_by_others": others[one.name],
-                     "judging": judging[one.name].as_json()}
-                    for one in summaries
-                ],
-                "no_study": apart.as_json(),
-                "unresolved": unresolved,
-            }
-        )  # fmt: skip
+        print_json({
+            "studies": [one.as_json() for one in found], "no_study": apart.as_json(),
+            "unresolved": unresolved,
+        })  # fmt: skip
         return
     rows: list[list[object]] = []
-    for one in summaries:
-        counts = [one.counts.get(status.value, 0) for status in ct.records.Status]
-        whole = planned[one.name]
-        rows.append([one.name, "?" if whole is None else whole, *counts])
+    for one in found:
+        counts = [one.summary.counts.get(status.value, 0) for status in ct.records.Status]
+        rows.append([one.name, "?" if one.planned is None else one.planned, *counts])
     kinds = [status.value for status in ct.records.Status]
     print_table(None, ["study", "planned", *kinds], rows)
-    for one in summaries:
-        for note in _notes(
-            one, excluded[one.name], costs[one.name], others[one.name], problems[one.name]
-        ):
+    for one in found:
+        for note in _notes(one):
             say(f"{one.name}: {note}", whole=True)
-        if judging[one.name].sendings:
-            line = f"{one.name}: judges took {cost_text(judging[one.name])}"
-            say(line, whole=True)
     if apart.sendings:
         say(f"judges took for no study, to code answers: {cost_text(apart)}", whole=True)
     if unresolved:
@@ -81,32 +53,19 @@ def status(
             out.print(f"  {place}, sending {call['try']}", soft_wrap=True)
 
 
-def _notes(
-    summary: ct.records.StudySummary,
-    excluded: ct.records.Excluded,
-    cost: ct.records.Cost,
-    paid_by_others: dict[str, int],
-    problems: dict[str, int],
-) -> Iterator[str]:
+def _notes(one: ct.studies.StudyStatus) -> Iterator[str]:
     """What there is to say of a study besides how far it is."""
-    if summary.set_aside:
-        yield set_aside_text(summary.set_aside)
-    if any(excluded):
-        yield excluded_text(excluded)
-    if cost.sendings:
-        yield cost_text(cost)
-    for name, count in paid_by_others.items():
+    if one.summary.set_aside:
+        yield set_aside_text(one.summary.set_aside)
+    if any(one.excluded):
+        yield excluded_text(one.excluded)
+    if one.cost.sendings:
+        yield cost_text(one.cost)
+    for name, count in one.paid_by_others.items():
         yield f"{counted(count, 'match')} shared with {name}, which has paid for calls in them"
-    for reason, count in problems.items():
+    for reason, count in one.problems.items():
         yield f"{count:,} x {reason}"
-    if summary.halted:
-        yield f"the last run halted: {summary.halted}"
-
-
-def _planned_count(summary: ct.records.StudySummary, store: ct.Store) -> int | None:
-    """How many matches a study has; None if it cannot be told."""
-    stored = sum(summary.counts.values())
-    if "players" not in summary.spec:
-        return stored
-    planned = ct.studies.planned_count(summary, store)
-    return None if planned is None else max(stored, planned)
+    if one.summary.halted:
+        yield f"the last run halted: {one.summary.halted}"
+    if one.judging.sendings:
+        yield f"judges took {cost_text(one.judging)}"

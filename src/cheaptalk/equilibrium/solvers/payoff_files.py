@@ -229,6 +229,7 @@ def write_payoffs(table: PayoffTable, path: str | Path) -> None:
     """Write a game to a file that :func:`read_payoffs` reads to the same names and payoffs.
 
     A symmetric game becomes a matrix in CSV, any other a list. CSV does not keep title and players.
+    Gambit itself reads names in printable ASCII alone, from its version 16.7 on.
 
     Args:
         path: ends in ``.nfg`` or ``.csv``; a file that is there is replaced.

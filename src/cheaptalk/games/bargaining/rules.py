@@ -45,7 +45,7 @@ class Bargaining(Game):
     actions = (Offer, SpokenOffer, Reply)
     outcome_type = Division
 
-    money: float = Field(10_000, gt=0, le=1e12)
+    money: float = Field(default=10_000, gt=0, le=1e12)
     """The sum to divide, in dollars."""
     discounts: tuple[Discount, Discount] = (0.9, 0.9)
     """What a dollar keeps of its worth from one stage to the next: to Alice, to Bob."""

@@ -54,12 +54,14 @@ class BattleRoyale(Game):
     outcome_type = Battle
 
     hit_rates: tuple[Rate, ...] = Field(
-        (0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8), min_length=2, max_length=100
+        default=(0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8),
+        min_length=2,
+        max_length=100,
     )
     """Each player's chance to hit, in shooting order: the worst shot begins."""
     horizon: Horizon | None = None
     """How many rounds there can be, and whether the players are told; None: as many as it takes."""
-    idle_rounds: int = Field(100, ge=2, le=10_000, strict=True)
+    idle_rounds: int = Field(default=100, ge=2, le=10_000, strict=True)
     """Rounds in a row without a shot at a living player that end the game, with no winner."""
     strict_targets: bool = True
     """Whether to refuse shots at oneself, at players who are out, and an action that does not fit

@@ -46,17 +46,21 @@ class ChipTrading(Game):
     deal_type = Hands
     outcome_type = Trading
 
-    players: int = Field(3, ge=2, le=20, strict=True)
+    players: int = Field(default=3, ge=2, le=20, strict=True)
     """How many players there are."""
-    colours: tuple[Colour, ...] = Field(("green", "red", "blue"), min_length=2, max_length=12)
+    colours: tuple[Colour, ...] = Field(
+        default=("green", "red", "blue"), min_length=2, max_length=12
+    )
     """The colours of the chips, the one first whose worth is common to all players."""
-    chips: int = Field(10, ge=1, le=1_000, strict=True)
+    chips: int = Field(default=10, ge=1, le=1_000, strict=True)
     """How many chips of each colour every player starts with."""
     common_value: Cents = 50
     """What a chip of the first colour is worth to everybody, in cents."""
-    values: tuple[Cents, ...] = Field(tuple(range(10, 101, 10)), min_length=1, max_length=100)
+    values: tuple[Cents, ...] = Field(
+        default=tuple(range(10, 101, 10)), min_length=1, max_length=100
+    )
     """What a chip of another colour can be worth, in cents, each equally likely."""
-    rounds: int = Field(3, ge=1, le=1_000, strict=True)
+    rounds: int = Field(default=3, ge=1, le=1_000, strict=True)
     """How many times each player proposes."""
 
     @field_validator("colours", "values")

@@ -114,7 +114,7 @@ class DealOrNoDeal(Game):
     ``self`` is 0, semi-competitive; ``coop`` is 1, cooperative; ``comp`` is -1, strictly
     competitive.
     """
-    turns: int = Field(50, ge=3, le=1_000, strict=True)
+    turns: int = Field(default=50, ge=3, le=1_000, strict=True)
     """How many messages and proposals there can be in all."""
     contexts: tuple[Context, ...] = ()
     """The contexts to draw from, each equally likely; every legal one if none are given."""

@@ -30,13 +30,13 @@ class DinersDilemma(Rounds):
     actions = (Order,)
     outcome_type = Orders
 
-    costly_price: float = Field(20, ge=0, le=1e9)
+    costly_price: float = Field(default=20, ge=0, le=1e9)
     """What the costly dish adds to the bill (P_h)."""
-    costly_utility: float = Field(20, ge=0, le=1e9)
+    costly_utility: float = Field(default=20, ge=0, le=1e9)
     """What the costly dish is worth to who orders it (U_h)."""
-    cheap_price: float = Field(10, ge=0, le=1e9)
+    cheap_price: float = Field(default=10, ge=0, le=1e9)
     """What the cheap dish adds to the bill (P_l)."""
-    cheap_utility: float = Field(15, ge=0, le=1e9)
+    cheap_utility: float = Field(default=15, ge=0, le=1e9)
     """What the cheap dish is worth to who orders it (U_l)."""
 
     @model_validator(mode="after")

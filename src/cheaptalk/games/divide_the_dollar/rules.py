@@ -27,7 +27,7 @@ class DivideTheDollar(Rounds):
     actions = (Bid,)
     outcome_type = Bids
 
-    golds: int = Field(100, ge=1, le=10**9, strict=True)
+    golds: int = Field(default=100, ge=1, le=10**9, strict=True)
     """The gold to be divided in every round (G)."""
     limits: bool = True
     """Whether a bid below 0 or above the gold is refused. GAMA-Bench's code refuses none, and its

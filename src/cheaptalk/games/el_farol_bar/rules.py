@@ -34,7 +34,7 @@ class ElFarolBar(Rounds):
     actions = (Visit,)
     outcome_type = Visits
 
-    capacity: float = Field(0.6, ge=0, le=1)
+    capacity: float = Field(default=0.6, ge=0, le=1)
     """The greatest share of the players for whom the bar is still fun (R), in [0, 1]."""
     fun: Utility = 10.0
     """What going pays while the bar is not crowded (MAX)."""

@@ -46,9 +46,9 @@ class GuessTheAverage(Rounds):
     actions = (NumberChoice,)
     outcome_type = Numbers
 
-    minimum: int = Field(0, ge=0, le=1_000_000, strict=True)
+    minimum: int = Field(default=0, ge=0, le=1_000_000, strict=True)
     """The least number that may be chosen (MIN)."""
-    maximum: int = Field(100, ge=1, le=1_000_000, strict=True)
+    maximum: int = Field(default=100, ge=1, le=1_000_000, strict=True)
     """The greatest number that may be chosen (MAX)."""
     ratio: Ratio = Fraction(2, 3)
     """What the average is multiplied by (R), such as "2/3" or 0.5, from 0 to 100."""

@@ -40,9 +40,9 @@ def no_pool(quantities: Bundle) -> str | None:
 class Drawn(Value):
     """Quantities that are drawn anew for every deal, each kind's from a Poisson distribution."""
 
-    kinds: int = Field(5, ge=1, le=10, strict=True)
+    kinds: int = Field(default=5, ge=1, le=10, strict=True)
     """How many kinds of items there are (T)."""
-    mean: float = Field(4, ge=0.5, le=20)
+    mean: float = Field(default=4, ge=0.5, le=20)
     """The mean number of items of a kind."""
     zeros: Literal["kept", "redrawn", "plus_one"] = "kept"
     """What becomes of a kind of which no item is drawn: there is none, it is drawn again, or every

@@ -60,7 +60,7 @@ class ItemBargaining(Game):
     """How many items there are of each kind (q), or how these numbers are drawn anew for each deal:
     ``{kinds: 5, mean: 4, zeros: kept}`` draws them from a Poisson distribution, and ``zeros`` says
     what becomes of a kind of which there would be no item (kept, redrawn, or plus_one)."""
-    highest_value: int = Field(100, ge=1, le=10_000, strict=True)
+    highest_value: int = Field(default=100, ge=1, le=10_000, strict=True)
     """The most that one item can be worth to a player (V); the least is 1."""
     least_outside: Literal[0, 1] = 1
     """The least that an outside option can be worth."""
@@ -68,9 +68,9 @@ class ItemBargaining(Game):
     """Whether an outside option is always worth less than all items together, instead of at most
     as much. (The published means fit the range from 0 to below the total best, its text says from
     1 to the total.)"""
-    discount: float = Field(0.98, gt=0, le=1)
+    discount: float = Field(default=0.98, gt=0, le=1)
     """What an outcome keeps of its worth from one round to the next (gamma)."""
-    rounds: int = Field(3, ge=1, le=1_000, strict=True)
+    rounds: int = Field(default=3, ge=1, le=1_000, strict=True)
     """How many rounds there can be (R)."""
 
     @model_validator(mode="after")

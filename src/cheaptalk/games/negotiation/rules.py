@@ -49,11 +49,11 @@ class Negotiation(Game):
     actions = (Price, SpokenPrice, Reply, ReplyOrJohn)
     outcome_type = Sale
 
-    scale: float = Field(10_000, gt=0, le=1e12)
+    scale: float = Field(default=10_000, gt=0, le=1e12)
     """What values and measures are multiples of (GLEE's M), in dollars."""
-    seller_factor: float = Field(0.8, gt=0, le=1_000)
+    seller_factor: float = Field(default=0.8, gt=0, le=1_000)
     """What the product is worth to Alice, as a multiple of the scale."""
-    buyer_factor: float = Field(1.2, gt=0, le=1_000)
+    buyer_factor: float = Field(default=1.2, gt=0, le=1_000)
     """What the product is worth to Bob, as a multiple of the scale."""
     horizon: Horizon = Horizon(rounds=10)
     """How many rounds there can be, and whether the players are told."""
@@ -63,7 +63,7 @@ class Negotiation(Game):
     """Whether who names a price can send words with it."""
     outside_option: bool = True
     """Whether who answers a price can trade with John instead."""
-    price_limit: float = Field(100, gt=0, le=1_000)
+    price_limit: float = Field(default=100, gt=0, le=1_000)
     """The highest legal price as a multiple of the scale. It keeps payoffs bounded; the words
     name it only to a player who exceeds it, lest it serve as an anchor."""
 

@@ -76,13 +76,13 @@ class Persuasion(Game):
     deal_type = Qualities
     outcome_type = Trades
 
-    price: float = Field(100, gt=0, le=1e12)
+    price: float = Field(default=100, gt=0, le=1e12)
     """What the product costs (GLEE's M), in dollars."""
-    prior: float = Field(0.5, ge=0, le=1)
+    prior: float = Field(default=0.5, ge=0, le=1)
     """The probability that a product is of high quality (p), independently in each round."""
-    value: float = Field(1.25, ge=1, le=1_000)
+    value: float = Field(default=1.25, ge=1, le=1_000)
     """What a product of high quality is worth to Bob (v), as a multiple of the price."""
-    low_value: float = Field(0, ge=0, le=1)
+    low_value: float = Field(default=0, ge=0, le=1)
     """What a product of low quality is worth to Bob (u), as a multiple of the price."""
     horizon: Horizon = Horizon(rounds=20)
     """How many rounds there are, and whether the players are told."""

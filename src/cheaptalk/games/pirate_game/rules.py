@@ -40,9 +40,9 @@ class PirateGame(Game):
     actions = (Plan, Vote)
     outcome_type = Voyage
 
-    players: int = Field(10, ge=2, le=100, strict=True)
+    players: int = Field(default=10, ge=2, le=100, strict=True)
     """How many pirates there are (N)."""
-    gold: int = Field(100, ge=1, le=1_000_000, strict=True)
+    gold: int = Field(default=100, ge=1, le=1_000_000, strict=True)
     """The coins to share out (G)."""
     majority: Majority = "half"
     """The votes that carry a plan: those of at least half of the living, or of more than half."""

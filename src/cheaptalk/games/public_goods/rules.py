@@ -30,9 +30,9 @@ class PublicGoods(Rounds):
     actions = (Contribution,)
     outcome_type = Contributions
 
-    tokens: int = Field(20, ge=1, le=10**9, strict=True)
+    tokens: int = Field(default=20, ge=1, le=10**9, strict=True)
     """The tokens that each player has at the start of every round (T)."""
-    factor: float = Field(2.0, ge=0, le=10_000)
+    factor: float = Field(default=2.0, ge=0, le=10_000)
     """What the pot is multiplied by (R). Up to the number of players each does best to give
     nothing; above it, to give all."""
     limits: bool = True

@@ -49,11 +49,11 @@ class SealedBidAuction(Rounds):
 
     price: Price = "first"
     """Whether the winner pays the first (highest) or the second highest bid."""
-    low: int = Field(0, ge=0, le=10**6, strict=True)
+    low: int = Field(default=0, ge=0, le=10**6, strict=True)
     """The least that an item can be worth."""
-    high: int = Field(200, ge=1, le=10**6, strict=True)
+    high: int = Field(default=200, ge=1, le=10**6, strict=True)
     """The most that an item can be worth."""
-    step: int = Field(10, ge=1, le=10**6, strict=True)
+    step: int = Field(default=10, ge=1, le=10**6, strict=True)
     """The distance from one possible valuation to the next."""
     distinct: bool = True
     """Whether all valuations of a round differ."""

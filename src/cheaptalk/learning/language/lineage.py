@@ -79,11 +79,11 @@ class SelfPlay(Value):
     game: str = "deal_or_no_deal"
     parameters: Mapping[str, Any] = {}
     """Those of the game that are not its defaults, such as ``{objective: coop}``."""
-    matches: int = Field(500, ge=1)
+    matches: int = Field(default=500, ge=1)
     """That are played in an iteration (K)."""
-    repeats: int = Field(1, ge=1)
+    repeats: int = Field(default=1, ge=1)
     """Matches on each deal."""
-    iterations: int = Field(10, ge=1)
+    iterations: int = Field(default=10, ge=1)
     """Times that it learns (N)."""
     learn: Way = "cloning"
     """How it learns: by ``cloning`` what is kept, all alike; ``weighted``, each by what it paid; or
@@ -97,10 +97,10 @@ class SelfPlay(Value):
     partners: Mapping[str, Any] = {}
     """Players that it meets besides itself, in as many matches each, by label. It does not learn
     from what they say."""
-    past: int = Field(0, ge=0)
+    past: int = Field(default=0, ge=0)
     """How many of its own past iterations it meets besides, drawn from all (fictitious self-play,
     Heinrich, Lanctot and Silver 2015)."""
-    patience: int | None = Field(None, ge=1)
+    patience: int | None = Field(default=None, ge=1)
     """Iterations without a new best mean after which it stops; None for never. The paper stops
     early, and does not say when."""
     player: Mapping[str, Any] = {"temperature": 1.0, "max_tokens": 200}

@@ -32,15 +32,15 @@ READ = 8_000
 class Shape(Value):
     """How large a model is. The defaults make one of a million parameters."""
 
-    vocabulary: int = Field(1_500, ge=300)
+    vocabulary: int = Field(default=1_500, ge=300)
     """Tokens, at most: 256 bytes, four that mark who speaks and where an answer ends, and what
     occurs together most often."""
-    hidden: int = Field(128, ge=8)
+    hidden: int = Field(default=128, ge=8)
     """Width."""
-    layers: int = Field(4, ge=1)
-    heads: int = Field(4, ge=1)
+    layers: int = Field(default=4, ge=1)
+    heads: int = Field(default=4, ge=1)
     """Of attention; the width is a multiple of them."""
-    context: int = Field(4_096, ge=64)
+    context: int = Field(default=4_096, ge=64)
     """Tokens of the longest chat."""
 
     @model_validator(mode="after")

@@ -72,7 +72,7 @@ class _Player(_Form):
     model_config = ConfigDict(extra="allow")
 
     public_name: str = Field(min_length=1, max_length=100)
-    model_name: str | None = Field(None, max_length=200)
+    model_name: str | None = Field(default=None, max_length=200)
     delta: float | None = None
 
 
@@ -175,7 +175,7 @@ class _OfferArgs(_Timed):
 
 class _BargainingArgs(_OfferArgs):
     money: float = Field(alias="money_to_divide")
-    reminders: bool = Field(True, alias="show_inflation_update")
+    reminders: bool = Field(default=True, alias="show_inflation_update")
     delta_1: float | None = None
     delta_2: float | None = None
 
@@ -232,10 +232,10 @@ class _PersuasionArgs(_Timed):
     price: float = Field(alias="product_price")
     total_rounds: int = 20
     myopic: bool = Field(alias="is_myopic")
-    seller_knows_values: bool = Field(True, alias="is_seller_know_cv")
-    buyer_knows_prior: bool = Field(True, alias="is_buyer_know_p")
-    signal: Signal = Field("text", alias="seller_message_type")
-    buyer_messages: bool = Field(False, alias="allow_buyer_message")
+    seller_knows_values: bool = Field(default=True, alias="is_seller_know_cv")
+    buyer_knows_prior: bool = Field(default=True, alias="is_buyer_know_p")
+    signal: Signal = Field(default="text", alias="seller_message_type")
+    buyer_messages: bool = Field(default=False, alias="allow_buyer_message")
 
     @property
     def messages(self) -> bool:

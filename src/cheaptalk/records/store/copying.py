@@ -14,6 +14,7 @@ from cheaptalk.records.store.store import Store
 
 AT_ONCE = 1_000
 """Rows that are read and written together."""
+EVERY = sa.true()
 TABLES = schema.metadata.sorted_tables
 """Tables in an order in which rows stand behind those that they name."""
 
@@ -39,17 +40,12 @@ def copy_store(
     if source.backend.address == target.backend.address:
         raise StoreError(f"{source.name} cannot be copied to itself; name a new one")
     with at_rest(source), target.writing(), source.reading() as reading:
-        with target.reading() as there:
-            if any(_count(there, table) for table in TABLES):
-                raise StoreError(
-                    f"{target.name} holds something already, and a copy is a store of its own; "
-                    "name a new one"
-                )
-        counts = {table.name: _count(reading, table) for table in TABLES}
+        expect_empty(target)
+        counts = {table.name: count(reading, table) for table in TABLES}
         done, total = 0, sum(counts.values())
         with target.transaction() as writing:
             for table in TABLES:
-                for rows in _pages(reading, table):
+                for rows in pages(reading, table):
                     writing.execute(sa.insert(table), rows)
                     done += len(rows)
                     progress(done, total)
@@ -74,15 +70,32 @@ def at_rest(store: StoreReader) -> Iterator[None]:
         yield
 
 
-def _count(connection: sa.Connection, table: sa.Table) -> int:
-    return connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+def expect_empty(store: StoreReader) -> None:
+    """Refuse a store that holds something.
+
+    Raises:
+        StoreError: it does.
+    """
+    with store.reading() as there:
+        if any(count(there, table) for table in TABLES):
+            raise StoreError(
+                f"{store.name} holds something already, and a copy is a store of its own; "
+                "name a new one"
+            )
 
 
-def _pages(connection: sa.Connection, table: sa.Table) -> Iterator[list[dict[str, Any]]]:
-    """The rows of a table, by its key; JSON that was never written is told from null."""
+def count(connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool] = EVERY) -> int:
+    """How many rows of a table fit."""
+    return connection.scalar(sa.select(sa.func.count()).select_from(table).where(where)) or 0
+
+
+def pages(
+    connection: sa.Connection, table: sa.Table, where: sa.ColumnElement[bool] = EVERY
+) -> Iterator[list[dict[str, Any]]]:
+    """The rows of a table that fit, by its key; JSON that was never written is told from null."""
     shaped = [one for one in table.c if isinstance(one.type, Shaped) and one.nullable]
     lacking = [one.is_(sa.null()).label(f"no {one.name}") for one in shaped]
-    every = sa.select(table, *lacking).order_by(*table.primary_key.columns)
+    every = sa.select(table, *lacking).where(where).order_by(*table.primary_key.columns)
     with connection.execute(every.execution_options(yield_per=AT_ONCE)) as found:
         for rows in found.mappings().partitions():
             yield [_values(row, table) for row in rows]

@@ -9,6 +9,7 @@ from functools import partial
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
+from threading import Event
 from types import MappingProxyType
 
 from cheaptalk.calls.batches import Batching
@@ -16,7 +17,14 @@ from cheaptalk.calls.budget import NO_CAP, Cap, Purse, study_purse
 from cheaptalk.calls.cache import open_cache
 from cheaptalk.calls.control import Control
 from cheaptalk.calls.desk import Desk, Models
-from cheaptalk.calls.event_loop import INTERRUPTED, drive, in_batches, open_desk
+from cheaptalk.calls.event_loop import (
+    CALLED_OFF,
+    INTERRUPTED,
+    awaitable,
+    drive,
+    in_batches,
+    open_desk,
+)
 from cheaptalk.calls.orders import MatchCounts, RunState
 from cheaptalk.cluster import Cluster, cluster
 from cheaptalk.models.flow_control import PATIENCE
@@ -72,6 +80,7 @@ def run(
     expected: Mapping[str, float] = NOTHING_EXPECTED,
     on: str | None = None,
     onlooker: Onlooker = NOBODY,
+    stop: Event | None = None,
 ) -> Progress:
     """Play all matches of a study that the store does not hold yet.
 
@@ -100,6 +109,9 @@ def run(
             this machine. Money, limits and the record stay in one place, here.
         onlooker: looks on while matches with models or people are played, such as
             :class:`.Telemetry`.
+        stop: calls the run off once another thread sets it: within a second no more matches and
+            calls are begun, what is in flight comes back and is recorded, and the progress is
+            returned, halted.
 
     Raises:
         StudyError: the study cannot be laid out, or a key, price or person is missing.
@@ -126,11 +138,20 @@ def run(
             )  # fmt: skip
             playing = _Run(
                 checked, opened, shares, progress, new_desk, sources, expected, models, machines,
-                onlooker,
+                onlooker, stop or Event(),
             )  # fmt: skip
             with playing.control, playing.noting_halts():
                 playing.go(workers)
     return playing.progress
+
+
+run_async = awaitable(run)
+"""What :func:`run` does, to be awaited: in a notebook, a server, or beside other tasks.
+
+It takes the same arguments and returns the same. The study is played in a thread, in which
+``progress`` is told, too. To cancel the task is to call the run off: what is in flight comes back
+and is recorded before the task ends, and to run again is to go on.
+"""
 
 
 def _work(planned: Plan) -> str | None:
@@ -157,7 +178,9 @@ class _Run:
         models: Models | None,
         machines: Cluster | None,
         onlooker: Onlooker,
+        stop: Event,
     ) -> None:
+        self.stop = stop
         self.models = models
         self.machines = machines
         self.checked = checked
@@ -326,10 +349,10 @@ class _Run:
                     self.progress.unresolved += mark_unresolved(self.store)
                 if any(True for _ in self.left(instant=False)):
                     drive(self.play_live(), lambda: self.desk)
-                if self.progress.halted:
-                    self.shares.halt(self.progress.halted)
-                else:
+                if not self.progress.halted:
                     self.store.backend.commit(partial(self.shares.done, share))
+                elif self.progress.halted != CALLED_OFF:
+                    self.shares.halt(self.progress.halted)
             elif not self._wait_for_others(LIVE):
                 return
 
@@ -347,7 +370,8 @@ class _Run:
         self.control.beat()
         if self.control.halted:
             self.shares.halt(self.control.halted)
-        self.progress.halted = self.control.halted or self.shares.halted
+        called_off = CALLED_OFF if self.stop.is_set() else None
+        self.progress.halted = self.control.halted or self.shares.halted or called_off
         return self.progress.halted is not None
 
     async def play_live(self) -> None:
@@ -414,6 +438,8 @@ class _Run:
 
     def note_state(self, state: RunState) -> None:
         self.progress.state = state
+        if self.desk is not None and self.stop.is_set():
+            self.desk.halt(CALLED_OFF)
         if self.desk is not None and self.checked.batching is None:
             spent = self.desk.purse.now.spent
             self.progress.seconds_left = self.live.so_far(

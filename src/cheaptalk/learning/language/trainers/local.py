@@ -32,26 +32,26 @@ class LocalTraining(Value):
     """How a model is trained in this process."""
 
     trainer: Literal["local"] = "local"
-    epochs: float = Field(3, gt=0)
+    epochs: float = Field(default=3, gt=0)
     """How often every chat is learned from (Liao, Tomlin and Klein 2024, appendix B)."""
-    batch: int = Field(16, ge=1)
+    batch: int = Field(default=16, ge=1)
     """Chats of a step. The paper has 1, at a provider; a step here takes as long for 16."""
-    rate: float = Field(1e-4, gt=0)
+    rate: float = Field(default=1e-4, gt=0)
     """Learning rate, by AdamW; it falls to nothing on a straight line."""
-    warmup: float = Field(0.05, ge=0, lt=1)
+    warmup: float = Field(default=0.05, ge=0, lt=1)
     """Share of the steps in which it rises from nothing."""
-    decay: float = Field(0.0, ge=0)
+    decay: float = Field(default=0.0, ge=0)
     """How fast weights fade (weight decay)."""
-    lora: int = Field(0, ge=0)
+    lora: int = Field(default=0, ge=0)
     """Rank of low-rank changes to the weights, which alone are learned (Hu and others 2021) and
     then made part of them; 0 to learn all weights."""
     serve: str | None = None
     """Address of a vLLM server, such as ``http://localhost:8000/v1``, that has the model with which
     self-play begins, and plays: low-rank changes stay apart then, and are loaded into it."""
-    kl: float = Field(0.0, ge=0)
+    kl: float = Field(default=0.0, ge=0)
     """Weight of what it costs to leave the model that self-play began with, in nats a token: the
     divergence of what is learned from that (Kullback and Leibler), over its own tokens."""
-    beta: float = Field(0.1, gt=0)
+    beta: float = Field(default=0.1, gt=0)
     """Of direct preference optimisation: how strongly it is bound to the model it begins with."""
     template: Mapping[str, Any] = {}
     """What the chat template takes besides, such as ``{enable_thinking: false}``."""

@@ -47,17 +47,17 @@ class OpenAITraining(Value):
     appendix B)."""
 
     trainer: Literal["openai"] = "openai"
-    epochs: int = Field(3, ge=1)
+    epochs: int = Field(default=3, ge=1)
     """How often every chat is learned from."""
-    batch: int = Field(1, ge=1)
+    batch: int = Field(default=1, ge=1)
     """Chats of a step."""
-    rate: float = Field(8.0, gt=0)
+    rate: float = Field(default=8.0, gt=0)
     """By how much the provider's own learning rate is multiplied."""
-    suffix: str | None = Field(None, max_length=64)
+    suffix: str | None = Field(default=None, max_length=64)
     """What a model's name ends in."""
     seed: int = 0
     """Of the order of chats, as far as the provider heeds it."""
-    poll: float = Field(30.0, gt=0)
+    poll: float = Field(default=30.0, gt=0)
     """Seconds between two looks at a job."""
 
     def train(

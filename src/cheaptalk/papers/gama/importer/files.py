@@ -33,7 +33,7 @@ class Meta(GamaModel):
     player_num: int
     round_id: int
     version: Literal["v1", "v2", "v3", "v4", "v5"]
-    models: str | None = Field(None, min_length=1)
+    models: str | None = Field(default=None, min_length=1)
 
 
 class GamaMessage(GamaModel):
@@ -55,7 +55,7 @@ T = TypeVar("T")
 class GamaPlayer(GamaModel, Generic[T]):
     """A player, who made choices of type T."""
 
-    model: str | None = Field(None, min_length=1)
+    model: str | None = Field(default=None, min_length=1)
     id: str
     prompt: list[GamaMessage]
     records: list[T]

@@ -1,0 +1,235 @@
+"""An archive holds what a store holds, in files that anybody reads, and comes back."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.records import Store, StoreError, archive, archives, read_manifest, restore
+from tests.conftest import Command
+from tests.fakes import Canned, essence, study, with_model
+from tests.records.test_copying import contents
+
+MEMORY = "memory://archives/first"
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    """A store of two studies, of which one is not at its end."""
+    ct.run(study(**with_model()), store, models=Canned(), cap=ct.studies.Cap(calls=3))
+    ct.run(study(name="other", seed=3), store)
+    return store
+
+
+@pytest.fixture(autouse=True)
+def memory() -> Iterator[None]:
+    yield
+    fsspec.filesystem("memory").store.clear()
+
+
+def where(kind: str, folder: Path) -> str:
+    return {"memory": MEMORY, "file": f"file://{folder}/kept", "path": f"{folder}/kept"}[kind]
+
+
+@pytest.mark.parametrize("kind", ["memory", "file", "path"])
+def test_an_archive_comes_back_row_by_row_and_its_study_goes_on(
+    filled: Store, tmp_path: Path, kind: str
+) -> None:
+    url = where(kind, tmp_path)
+    seen: list[tuple[int, int]] = []
+    made = archive(filled, url, progress=lambda done, of: seen.append((done, of)))
+    before = contents(filled)
+    assert made.rows == {name: len(rows) for name, rows in before.items()}
+    assert seen[-1] == (sum(made.rows.values()), sum(made.rows.values()))
+    assert read_manifest(url) == made
+    with Store.open(tmp_path / "new.sqlite", create=True) as back:
+        restore(url, back)
+        assert contents(back) == before
+        assert ct.records.examine(back).hurts == []
+        models = Canned()
+        assert ct.run(study(**with_model()), back, models=models).left == 0
+        assert ct.run(study(**with_model()), filled, models=Canned()).left == 0
+        assert [essence(one) for one in back.records("small", bodies=True)] == [
+            essence(one) for one in filled.records("small", bodies=True)
+        ]
+
+
+def test_a_study_alone_is_archived_whole_and_nothing_of_others(
+    filled: Store, tmp_path: Path
+) -> None:
+    archive(filled, MEMORY, study="small")
+    with Store.open(tmp_path / "new.sqlite", create=True) as back:
+        restore(MEMORY, back)
+        assert [one.name for one in back.studies()] == ["small"]
+        assert list(back.records("small", bodies=True)) == list(
+            filled.records("small", bodies=True)
+        )
+        assert {one["digest"] for one in contents(back)["players"]} < {
+            one["digest"] for one in contents(filled)["players"]
+        }
+        assert ct.records.examine(back).hurts == []
+        assert ct.run(study(**with_model()), back, models=Canned()).left == 0
+
+
+def test_the_files_are_read_by_others(filled: Store, tmp_path: Path) -> None:
+    archive(filled, str(tmp_path / "kept"))
+    players = pl.read_parquet(tmp_path / "kept" / "players-*.parquet")
+    assert "vllm/tiny" in {json.loads(one).get("model") for one in players["spec"]}
+    assert pl.read_parquet(tmp_path / "kept" / "studies-*.parquet")["name"].to_list() == [
+        "small", "other",
+    ]  # fmt: skip
+
+
+def test_large_tables_are_in_several_files(
+    filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "PART", 1)
+    monkeypatch.setattr("cheaptalk.records.store.copying.AT_ONCE", 2)
+    made = archive(filled, MEMORY)
+    assert len(made.tables["matches"]) > 1
+    with Store.open(tmp_path / "new.sqlite", create=True) as back:
+        restore(MEMORY, back)
+        assert contents(back) == contents(filled)
+
+
+def test_what_is_not_written_to_its_end_leaves_nothing(filled: Store, tmp_path: Path) -> None:
+    def stop(done: int, of: int) -> None:
+        if done > of / 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        archive(filled, str(tmp_path / "kept"), progress=stop)
+    assert not (tmp_path / "kept").exists()
+    with pytest.raises(KeyboardInterrupt):
+        archive(filled, MEMORY, progress=stop)
+    assert fsspec.filesystem("memory").find("/archives") == []
+
+
+def test_a_file_that_was_not_kept_as_written_is_noticed_at_once(
+    filled: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = type(fsspec.filesystem("memory"))
+    usual = kind.pipe_file
+    monkeypatch.setattr(
+        kind, "pipe_file", lambda fs, path, data: usual(fs, path, data[:-1])
+    )  # fmt: skip
+    with pytest.raises(StoreError, match="does not hold what was written"):
+        archive(filled, MEMORY)
+
+
+def test_a_changed_archive_is_refused_and_the_store_stays_empty(
+    filled: Store, tmp_path: Path
+) -> None:
+    archive(filled, str(tmp_path / "kept"))
+    (file,) = (tmp_path / "kept").glob("matches-*.parquet")
+    file.write_bytes(file.read_bytes()[:-3] + b"123")
+    with Store.open(tmp_path / "new.sqlite", create=True) as back:
+        with pytest.raises(StoreError, match=r"matches-00000\.parquet is not what was written"):
+            restore(str(tmp_path / "kept"), back)
+        assert back.empty()
+        file.unlink()
+        with pytest.raises(StoreError, match="cannot be read: "):
+            restore(str(tmp_path / "kept"), back)
+        assert back.studies() == []
+
+
+def test_wrong_places_are_told_in_a_sentence(filled: Store, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "a.txt").write_text("mine")
+    for url, saying in (
+        (f"{tmp_path}/full", "holds something already; name a new folder"),
+        (f"{tmp_path}/no/such", "cannot be written: "),
+        (f"{tmp_path}/full/a.txt/b", "cannot be written: "),
+        ("nowhere://me:secret@there", '"nowhere://" is no kind of URL that fsspec knows'),
+    ):
+        with pytest.raises(ct.CheaptalkError) as told:
+            archive(filled, url)
+        assert saying in str(told.value)
+        assert "secret" not in str(told.value)
+    assert [one.name for one in tmp_path.rglob("*") if one.suffix in (".parquet", ".json")] == []
+    with pytest.raises(StoreError, match='no study "smal"'):
+        archive(filled, MEMORY, study="smal")
+    with pytest.raises(StoreError, match=r"has no manifest\.json: it is no archive, or was never"):
+        read_manifest(str(tmp_path / "full"))
+
+
+@pytest.mark.parametrize(
+    ("change", "saying"),
+    [
+        ({"revision": "0001"}, "has the tables of another version"),
+        ({"archive": 2}, "is not one that this version reads: archive"),
+        ({"tables": {"matches": [{"name": "../a.parquet", "rows": 1, "bytes": 1, "sha256": ""}]}},
+         "is not one that this version reads: tables"),
+    ],
+)  # fmt: skip
+def test_manifests_of_another_form_are_refused(
+    filled: Store, tmp_path: Path, change: dict[str, Any], saying: str
+) -> None:
+    archive(filled, str(tmp_path / "kept"))
+    file = tmp_path / "kept" / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    with (
+        Store.open(tmp_path / "new.sqlite", create=True) as back,
+        pytest.raises(StoreError, match=saying),
+    ):
+        restore(str(tmp_path / "kept"), back)
+
+
+def test_a_missing_package_or_driver_is_named(
+    filled: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    with pytest.raises(
+        ct.CheaptalkError, match=r"gs://bucket/a needs a driver of its own: .*gcsfs"
+    ):
+        archive(filled, "gs://bucket/a")
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    with pytest.raises(ct.CheaptalkError, match=r'pip install "cheaptalk\[archive\]"'):
+        archive(filled, MEMORY)
+
+
+def test_the_commands_archive_and_restore(cheaptalk: Command, tmp_path: Path) -> None:
+    ct.run(study(), tmp_path / "one.sqlite")
+    done = cheaptalk("archive", "kept", "--store", "one.sqlite")
+    assert (done.status, done.out) == (0, "1 study with 2 matches archived in kept\n")
+    done = cheaptalk("restore", "kept", "two.sqlite")
+    assert (done.status, done.out) == (0, "1 study with 2 matches restored to two.sqlite\n")
+    assert cheaptalk("restore", "kept", "two.sqlite").status == 2
+    assert cheaptalk("restore", "nothing", "three.sqlite").status == 2
+    assert not (tmp_path / "three.sqlite").exists()
+
+
+@pytest.fixture
+def s3() -> Iterator[str]:
+    """A pretended S3 on this machine; its address."""
+    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+def test_an_archive_in_s3_comes_back(
+    filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s3: str
+) -> None:
+    pytest.importorskip("s3fs")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "pretended")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3)
+    fs = fsspec.filesystem("s3", endpoint_url=s3)
+    fs.mkdir("bucket")
+    archive(filled, "s3://bucket/studies/first")
+    with Store.open(tmp_path / "new.sqlite", create=True) as back:
+        restore("s3://bucket/studies/first", back)
+        assert contents(back) == contents(filled)
+    with pytest.raises(StoreError, match="holds something already"):
+        archive(filled, "s3://bucket/studies/first")
+    with pytest.raises(StoreError, match="cannot be written"):
+        archive(filled, "s3://buckett/studies/first")
+    assert fs.ls("") == ["bucket"]

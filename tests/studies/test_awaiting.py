@@ -1,0 +1,106 @@
+"""A run that is awaited: it blocks no loop, and whoever cancels it loses nothing."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+import cheaptalk as ct
+from tests.fakes import PATIENCE, Canned, Server, study, with_model
+from tests.judges.judged import STUDY, always, judge_of, play
+from tests.studies.test_interrupting import Doorkeeper
+
+
+async def until(so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not so():
+            await asyncio.sleep(0.01)
+
+
+def test_a_run_is_awaited_while_the_loop_goes_on(tmp_path: Path) -> None:
+    async def main() -> tuple[ct.Progress, int]:
+        models = Canned(pause=0.02)
+        running = asyncio.create_task(
+            ct.run_async(study(**with_model()), tmp_path / "a.sqlite", models=models)
+        )
+        turns = 0
+        while not running.done():
+            await asyncio.sleep(0.005)
+            turns += 1
+        return running.result(), turns
+
+    progress, turns = asyncio.run(main())
+    assert (progress.done, progress.halted) == (6, None)
+    assert turns > 1
+
+
+def test_a_cancelled_run_records_what_is_in_flight_and_goes_on_later(tmp_path: Path) -> None:
+    door = Doorkeeper(few=4)
+    with Server(handler=door) as server, ct.Store.open(tmp_path / "a.sqlite", create=True) as store:
+        spec = study(**with_model(server.url))
+
+        async def main() -> None:
+            running = asyncio.create_task(ct.run_async(spec, store, concurrency=3))
+            await until(lambda: len(server.calls) >= 7)
+            running.cancel()
+            running.cancel()
+            _, waiting = await asyncio.wait([running], timeout=0.2)
+            assert waiting, "the calls in flight were not waited for"
+            await until(lambda: ct.studies.watch(store, "small").state == "stopping")
+            door.open.set()
+            await running
+
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(main())
+        bought = len(server.calls)
+        assert store.study("small").halted == "called off"
+        assert store.unresolved() == []
+        progress = asyncio.run(ct.run_async(spec, store))
+        assert progress.done == 6
+        assert len(set(server.calls)) == len(server.calls) > bought, "an answer was bought twice"
+
+
+def test_matches_between_scripts_stop_after_those_that_are_played_together(tmp_path: Path) -> None:
+    stop = Event()
+    spec = study(deals=2_000, seed=5)
+
+    def tell(progress: ct.Progress) -> None:
+        if progress.done:
+            stop.set()
+
+    with ct.Store.open(tmp_path / "a.sqlite", create=True) as store:
+        first = ct.run(spec, store, progress=tell, stop=stop)
+        assert first.halted == "called off"
+        assert 0 < first.done < first.planned
+        assert ct.run(spec, store).before == first.done
+
+
+def test_what_a_run_fails_by_is_raised_where_it_is_awaited(tmp_path: Path) -> None:
+    with pytest.raises(ct.StudyError, match="no study file or preset"):
+        asyncio.run(ct.run_async("nothing", tmp_path / "a.sqlite"))
+
+
+def test_a_cancelled_judge_is_called_off(tmp_path: Path) -> None:
+    with ct.Store.open(tmp_path / "a.sqlite", create=True) as store:
+        play(store, deals=4)
+        models = always("consistent")
+        models.pause = 0.3
+
+        async def main() -> None:
+            judging = asyncio.create_task(
+                ct.judge_async(store, STUDY, judge_of(), models=models, concurrency=1)
+            )
+            await until(lambda: bool(models.calls))
+            judging.cancel()
+            await judging
+
+        with pytest.raises(asyncio.CancelledError):
+            asyncio.run(main())
+        bought = len(models.calls)
+        assert store.unresolved() == []
+        models.pause = 0.0
+        done = asyncio.run(ct.judge_async(store, STUDY, judge_of(), models=models))
+        assert done.done == done.matches
+        assert done.before == bought

@@ -1,0 +1,1 @@
+"""A small project of a user of the library."""

@@ -1,0 +1,91 @@
+"""Games, players, models, learning, and what is served."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import cheaptalk as ct
+
+
+@ct.strategy("alice", "bob")
+def stubborn(asked: ct.Asked) -> ct.Action:
+    """Ask for everything."""
+    return ct.game_box("bargaining").strategies["fixed_demand"](asked)
+
+
+def match() -> dict[str, float]:
+    box = ct.game_box("bargaining")
+    game = ct.games.Bargaining(money=100, discounts=(0.9, 0.9), horizon=ct.Horizon(rounds=4))
+    players: Mapping[str, ct.rules.Decide] = {"alice": stubborn, "bob": box.strategies["linear"]}
+    result: ct.Result = ct.play(game, game.deal(ct.Chance("a")), "a", players).result()
+    return game.payoffs(result.outcome)
+
+
+def every_game() -> list[ct.Game]:
+    return [
+        ct.games.Bargaining(), ct.games.Negotiation(), ct.games.Persuasion(),
+        ct.games.DealOrNoDeal(), ct.games.ItemBargaining(), ct.games.ChipTrading(),
+        ct.games.GuessTheAverage(), ct.games.ElFarolBar(), ct.games.DivideTheDollar(),
+        ct.games.PublicGoods(), ct.games.DinersDilemma(), ct.games.SealedBidAuction(),
+        ct.games.BattleRoyale(), ct.games.PirateGame(players=3),
+    ]  # fmt: skip
+
+
+def prompted() -> list[str]:
+    game = ct.games.Bargaining()
+    linear = ct.game_box("bargaining").strategies["linear"]
+    seat = ct.players.ModelSeat(model="openai/gpt-4o", temperature=0.5)
+    found = ct.players.preview(seat, game, "alice", {"bob": linear}, "1", turn=1)
+    return [] if found is None else [one.content for one in found.calls[0].messages]
+
+
+def catalogue() -> tuple[object, ...]:
+    prices: ct.models.Prices = ct.models.load_prices()
+    price = prices.of("openai/gpt-4o")
+    provider: ct.models.Provider = ct.models.PROVIDERS["openai"]
+    roster: ct.players.Roster = ct.players.roster("glee")
+    games: Mapping[str, ct.GameBox] = ct.rules.games()
+    return price and price.input, provider.url, roster.entries(), list(games)
+
+
+def checked() -> list[str]:
+    box = ct.conformance.box_at("bargaining")
+    files: list[Path] = ct.starters.write_game("haggle", Path("haggle"))
+    print(files)
+    return [one.check for one in ct.conformance.verdicts(box, ["1"]) if one.problem]
+
+
+def trained(out: Path) -> list[float]:
+    wanted = ct.learning.chosen("nfsp", "bargaining", 1_000, {})
+    rules = ct.learning.game_of(wanted.game, {})
+    settings = ct.learning.settings_of(wanted.algorithm, wanted.settings)
+    ct.learning.train(wanted.algorithm, rules, settings, wanted.matches, out)
+    policy: ct.learning.Policy = ct.learning.read_policy(out)
+    tree = ct.learning.Tree(policy.game)
+    ct.adapters.write_efg(tree, "game.efg")
+    return [one.gain for one in ct.learning.exploitability(policy, 1_000).gains]
+
+
+async def asked(call: ct.players.PersonCall) -> ct.models.Reply:
+    return ct.models.Reply(text=await asyncio.to_thread(input, call.question))
+
+
+async def sat_down(study: ct.Study) -> ct.Progress:
+    return await ct.run_async(study, "played.sqlite", ask_person=asked)
+
+
+async def served(study: Path, folder: Path) -> ct.web.Tally:
+    with ct.web.listen(0) as there:
+        address = ct.web.own_address(there)
+        async with ct.web.open_site(study, "served.sqlite", address) as site:
+            serving = asyncio.create_task(ct.web.serve_app(site.app, there, address))
+            tally = await ct.web.Crowd(site.link, people=2).play()
+            serving.cancel()
+        async with ct.web.open_laboratory(folder, address) as laboratory:
+            print(laboratory.link, laboratory.notes)
+    return tally
+
+
+async def viewed(path: Path) -> None:
+    with ct.Store.open(path) as store, ct.web.listen() as there:
+        await ct.web.serve_app(ct.web.make_viewer(store), there, ct.web.own_address(there))

@@ -1,0 +1,43 @@
+"""Records: exports, imports, copies, archives, the cache, batches; the doctor."""
+
+from pathlib import Path
+
+import cheaptalk as ct
+
+
+def exported(path: Path, out: Path) -> dict[str, int]:
+    with ct.Store.open(path) as store:
+        chats: ct.records.Chat = next(iter(ct.records.chats(next(store.records(bodies=True)))))
+        print(chats)
+        ct.adapters.write_inspect_logs(store, "mine", out / "logs")
+    return ct.export(path, "mine", out / "mine.zip", "parquet", workers=2).rows
+
+
+def imported(path: Path, games: Path) -> int:
+    taken = ct.take_in(ct.read_glee(games, names=["Ada"]), path, "glee")
+    other = ct.records.imports.IMPORTERS.find("gama").read([games])
+    return taken.imported + ct.take_in(other, path, "gama").present
+
+
+def kept(path: Path, url: str) -> dict[str, int]:
+    with ct.Store.open(path) as store:
+        manifest: ct.records.Manifest = ct.records.archive(store, url, study="mine")
+    with ct.Store.open("back.sqlite", create=True) as back:
+        ct.records.restore(url, back)
+        with ct.Store.open("copy.sqlite", create=True) as copy:
+            print(ct.records.copy_store(back, copy)["matches"])
+    return manifest.rows
+
+
+def cached(file: Path, path: Path, match: str) -> list[str]:
+    with ct.records.Cache(file, create=False) as cache, ct.Store.open(path) as store:
+        print([shelf.replies for shelf in cache.shelves()], cache.clear("openai/*"))
+        why = ct.records.explain_match(cache, store, match, request=0)
+        batches: list[ct.records.BatchSummary] = ct.records.all_batches(store)
+        print(batches)
+        return [line for one in why for line in one.differences]
+
+
+def healthy(path: Path) -> bool:
+    checks = [*ct.doctor.examine_installation(), *ct.doctor.examine_store(path, deep=True)]
+    return all(one.ok for one in checks)

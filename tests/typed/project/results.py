@@ -1,0 +1,71 @@
+"""Results: matches, transcripts, frames, reports, judges, labels, the meta-game."""
+
+import asyncio
+from pathlib import Path
+
+import polars as pl
+
+import cheaptalk as ct
+
+
+def found(path: Path) -> dict[str, dict[str, float] | None]:
+    with ct.Store.open(path) as store:
+        some = ct.records.find_matches(
+            store, "mine", games=["bargaining"], seats={"alice": "fair"}, states=["finished"],
+            where=["payoff.alice>10"], sort="finished", reverse=True,
+        )  # fmt: skip
+        return {one.id: one.payoffs for one in some}
+
+
+def read(path: Path, match: str) -> list[str]:
+    with ct.Store.open(path) as store:
+        record = store.find(match)
+        view: ct.records.SeatView = ct.records.seat_view(record, record.rules.seats[0].name)
+        print(view.player, view.payoff, record.table().outcome)
+        return [line.text for line in ct.records.transcript(record)]
+
+
+def frames(path: Path) -> pl.DataFrame:
+    all_ = ct.frames.match_frames(path, "mine")
+    frame: pl.DataFrame = all_["bargaining"]
+    fit = ct.statistics.ols(frame, "alice_gain", ["pairing"], reference={"pairing": "fair / firm"})
+    print(fit, list(all_))
+    return frame
+
+
+def reported(path: Path, out: Path) -> dict[str, str]:
+    with ct.Store.open(path) as store:
+        report = ct.reports.findings(store, "mine", ct.reports.study_recipe(store, "mine"))
+        ct.reports.write_findings(report, out / "report.html")
+        tables: list[Path] = ct.reports.write_tables(report.tables, out)
+        figures: list[Path] = ct.reports.write_figures(report.charts, out)
+        change = ct.reports.compare(store, "mine", "other")
+        ranks = ct.reports.leaderboard(store, ["mine", "other"], draws=100)
+        print(tables, figures, ct.reports.RECIPES["glee"].title, change.lacking, ranks.tables)
+        return dict(report.answers)
+
+
+def metagame(path: Path, out: Path) -> list[str]:
+    played = ct.reports.Played.of(path, "mine")
+    analyses = [ct.equilibrium.analyse(one, draws=100) for one in played.games()]
+    ct.reports.metagame_report("mine", analyses, out / "metagame.html", played=played)
+    ct.equilibrium.write_payoffs(analyses[0].table, out / "game.nfg")
+    table: ct.equilibrium.PayoffTable = ct.equilibrium.read_payoffs(out / "game.nfg")
+    seats = ct.equilibrium.analyse_seats(played.games()[0], draws=100)
+    print(seats, ct.equilibrium.bimatrix_equilibria(table.a, table.b).profiles[0].regrets)
+    return list(table.rows)
+
+
+async def judged(path: Path) -> ct.judges.Judging:
+    judge = ct.judges.judge_of("hallucination", {"model": "openai/gpt-4o", "temperature": 0})
+    print(ct.judges.estimate_judging(path, "mine", judge).amounts.line)
+    ct.judge(path, "mine", judge, sample=5, budget=ct.studies.Cap(dollars=1))
+    return await asyncio.wait_for(ct.judge_async(path, "mine", judge), timeout=60)
+
+
+def labelled(path: Path, sheet: Path) -> int:
+    with ct.Store.open(path) as store:
+        items: int = ct.judges.write_sheet(store, "mine", "promises", sheet, sample=10)
+        taken: ct.judges.Labels = ct.judges.take_labels(store, "mine", "promises", sheet, by="me")
+    verdicts: pl.DataFrame = ct.judges.verdict_frame(path, "mine")
+    return items + taken.taken + verdicts.height

@@ -1,0 +1,51 @@
+"""Sites of studies and laboratories, opened from Python, as the command serves them."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+import cheaptalk as ct
+from tests.fakes import study
+
+PEOPLE = {"players": {"guest": {"person": "browser"}, "fair": "equal_split"}, "pairing": "all"}
+
+
+async def page(opened: Callable[[ct.web.Address], AbstractAsyncContextManager[ct.web.Site]]) -> str:
+    """What stands at the link of a site that is served."""
+    with ct.web.listen(0) as there:
+        address = ct.web.own_address(there)
+        async with opened(address) as site, aiohttp.ClientSession() as session:
+            serving = asyncio.create_task(ct.web.serve_app(site.app, there, address))
+            async with session.get(site.link) as got:
+                assert got.status == 200
+                text = await got.text()
+            serving.cancel()
+            await asyncio.wait([serving])
+            return text
+
+
+def test_a_study_with_people_has_rooms(tmp_path: Path) -> None:
+    wanted = study(**PEOPLE)
+    shown = asyncio.run(page(lambda at: ct.web.open_site(wanted, tmp_path / "a.sqlite", at)))
+    assert "bargaining" in shown.casefold()
+
+
+def test_a_laboratory_is_set_up_with_a_code(tmp_path: Path) -> None:
+    async def main() -> tuple[str, ...]:
+        address = ct.web.public_address("https://lab.example.org")
+        async with ct.web.open_laboratory(tmp_path / "lab", address) as site:
+            assert site.link == "https://lab.example.org/console"
+            return site.notes
+
+    (note,) = asyncio.run(main())
+    assert "good once" in note
+    assert (tmp_path / "lab").stat().st_mode & 0o077 == 0
+
+
+def test_a_study_without_people_has_no_site(tmp_path: Path) -> None:
+    with pytest.raises(ct.StudyError):
+        asyncio.run(page(lambda at: ct.web.open_site(study(), tmp_path / "a.sqlite", at)))
