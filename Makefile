@@ -6,7 +6,8 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all coverage attack lm check docs picture bench format lock clean
+.PHONY: help demo test test-all coverage attack lm check docs picture bench dist sbom installs format \
+	lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,11 +39,12 @@ SEED ?= 0
 
 lm: $(VENV)/.installed-lm ## Add what tests with a real model need; without it they are skipped
 
-check: $(VENV)/.installed-dev ## Check style, types and layers only
+check: $(VENV)/.installed-dev ## Check style, types, layers and the container's recipe only
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/hadolint Containerfile
 
 docs: $(VENV)/.installed-dev ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build
@@ -52,6 +54,28 @@ picture: demo ## Take the README's picture from the report of make demo; it need
 
 bench: $(VENV)/.installed-dev ## Measure how fast matches are played
 	$(BIN)/python -m bench
+
+dist: $(VENV)/.installed-dev ## Build the last commit's wheel and sdist into DIST=dist, always of the same bytes
+	rm -rf $(DIST)
+	mkdir -p $(DIST)/source
+	git archive HEAD | tar -x -C $(DIST)/source
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BUILD) --sdist --wheel $(DIST)/source
+	rm -r $(DIST)/source
+
+sbom: dist ## Write a CycloneDX bill of what the wheel with [analysis] runs on here, beside it
+	$(BIN)/uv venv --quiet --python $(BIN)/python $(DIST)/venv
+	$(BIN)/uv pip install --quiet --python $(DIST)/venv --constraint requirements/report.txt \
+		"$$(echo $(DIST)/*.whl)[analysis]"
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type application \
+		--output-reproducible --output-file $(DIST)/cheaptalk.cdx.json $(DIST)/venv
+	rm -r $(DIST)/venv
+
+installs: dist ## Try the wheel with each extra in new environments (PYTHONS="3.11 3.13", EXTRAS="none web")
+	$(BIN)/python -m tests.installs $(PYTHONS:%=--python %) $(EXTRAS:%=--extra %)
+
+DIST ?= dist
+BUILD = $(BIN)/uv build --quiet --offline --no-build-isolation --no-create-gitignore \
+	--python $(BIN)/python --out-dir $(DIST)
 
 format: $(VENV)/.installed-dev ## Mend what ruff can mend
 	$(BIN)/ruff check --fix

@@ -30,6 +30,7 @@ from bench import (
     participants,
     room_pages,
     rooms,
+    scale,
     startup,
     study,
 )
@@ -41,6 +42,7 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "startup": startup.rows,
     "imports": imports.rows,
     "study": study.rows,
+    "scale": scale.rows,
     "pages": pages.rows,
     "room_pages": room_pages.rows,
     "rooms": rooms.rows,

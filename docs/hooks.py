@@ -24,7 +24,7 @@ from cheaptalk.yaml_files import as_yaml
 
 ROOT = Path(__file__).parents[1]
 COPIED = {"README.md": "index.md", "CONTRIBUTING.md": "CONTRIBUTING.md",
-          "CHANGELOG.md": "CHANGELOG.md"}  # fmt: skip
+          "CHANGELOG.md": "CHANGELOG.md", "SECURITY.md": "SECURITY.md"}  # fmt: skip
 """Files beside ``docs/`` that are pages as well, and the pages they become."""
 GAMES = "reference/games"
 CLI = "reference/command-line.md"

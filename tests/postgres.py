@@ -83,13 +83,14 @@ def run(name: str, *arguments: str, at: Path) -> None:
 class Databases:
     """New databases of a server."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, prefix: str = "store") -> None:
         self._server = server
+        self._prefix = prefix
         self._numbers = count()
 
     def new(self) -> str:
         """The URL of a new database."""
-        name = f"store_{next(self._numbers)}"
+        name = f"{self._prefix}_{next(self._numbers)}"
         engine = sa.create_engine(f"{self._server.url}/postgres", isolation_level="AUTOCOMMIT")
         with engine.connect() as connection:
             connection.exec_driver_sql(f"create database {name}")

@@ -3,6 +3,7 @@
 import ast
 import doctest
 import inspect
+import json
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
-from docs import gallery, hooks, pictures, sample_matches
+from docs import gallery, hooks, links, notebooks, pictures, sample_matches
 from docs.blocks import BASH, MARK, Block, blocks, environment, script
 from docs.roles import ROLE
 from mkdocs.exceptions import PluginError
@@ -126,6 +127,17 @@ def test_the_list_of_papers_has_every_recipe_and_its_page() -> None:
         assert f"--recipe {name} " in shown
 
 
+def test_the_readme_groups_guides_as_the_site_does() -> None:
+    nav = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    (groups,) = (section["How to"] for section in nav if "How to" in section)
+    readme = PAGES[0].read_text(encoding="utf-8")
+    for name, pages in (pair for group in groups for pair in group.items()):
+        listed = re.search(rf"^- {name}: (.*?)^(?=- |\n)", readme, re.MULTILINE | re.DOTALL)
+        assert listed, name
+        linked = re.findall(r"\]\(docs/([^)#]+)\)", listed[1])
+        assert {page for entry in pages for page in entry.values()} - set(linked) == set()
+
+
 def test_the_page_of_python_has_every_command_and_names_what_there_is() -> None:
     page = (ROOT / "docs" / "how-to" / "use-python.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
@@ -181,9 +193,11 @@ def test_the_site_builds_and_leaves_nothing_out(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for found in gallery.HEADING.finditer(GALLERY.read_text(encoding="utf-8")):
         assert (tmp_path / "gallery" / f"{found['name']}.html").exists()
+    for path in notebooks.NOTEBOOKS:
+        assert '<div class="given">' in (tmp_path / "notebooks" / f"{path.stem}.html").read_text()
     assert not [page for page in tmp_path.rglob("*.html") if ROLE.search(page.read_text())]
     for box in ct.rules.games().values():
-        page = (tmp_path / "reference" / "games" / box.name / "index.html").read_text()
+        page = (tmp_path / "reference" / "games" / f"{box.name}.html").read_text()
         anchors = set(re.findall(r'<h3 id="(\w+)"', page))
         events = [event.__name__ for event in box.rules.events]
         named = [*box.measures, *box.rules.model_fields, *events]
@@ -191,11 +205,11 @@ def test_the_site_builds_and_leaves_nothing_out(tmp_path: Path) -> None:
         assert 'id="a-match"' in page
         assert [name for name in named if f"<code>{name}</code>" not in page] == []
     for package in PACKAGES:
-        page = (tmp_path / "reference" / package.__name__.split(".")[1] / "index.html").read_text()
+        page = (tmp_path / "reference" / f"{package.__name__.split('.')[1]}.html").read_text()
         public = [name for name in package.__all__ if documented(getattr(package, name))]
         shown = set(re.findall(r' id="cheaptalk\.[\w.]*\b(\w+)"', page))
         assert [name for name in public if name not in shown] == []
-    commands_page = (tmp_path / "reference" / "command-line" / "index.html").read_text()
+    commands_page = (tmp_path / "reference" / "command-line.html").read_text()
     listed = subprocess.run(
         [sys.executable, "-m", "cheaptalk", "--help"], capture_output=True, text=True, check=True
     )
@@ -223,3 +237,67 @@ def test_an_exhibit_is_what_its_commands_write_with_its_first_chart_where_there_
 def test_a_site_whose_exhibit_fails_is_not_built(command: str) -> None:
     with pytest.raises(PluginError, match=r"gallery\.md, Bars"):
         gallery.exhibit(EXHIBIT.format(command=command))
+
+
+@pytest.mark.parametrize(
+    ("page", "wrong"),
+    [
+        ('<p id="there"><a href="#there"></a><a href="sub/">', []),
+        ('<a href="https://example.org"><img src="data:image/png;base64,AA">', []),
+        ('<a href="gone.html">', ["leads nowhere: gone.html"]),
+        ('<a href="sub/#no">', ["leads to no place of sub/index.html: sub/#no"]),
+        ('<img src="/gone.png">', ["leads nowhere: /gone.png"]),
+        ('<script src="//x.org/a.js">', ["asks another site: //x.org/a.js"]),
+        ('<link rel="stylesheet" href="http://x.org/a">', ["asks another site: http://x.org/a"]),
+        ("<style>@import 'https://x.org/a'</style>", ["asks another site: https://x.org/a"]),
+    ],
+)  # fmt: skip
+def test_a_site_whose_links_lead_nowhere_or_that_asks_another_is_not_built(
+    page: str, wrong: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "index.html").write_text('<a href="../index.html">')
+    (tmp_path / "index.html").write_text(page)
+    assert list(links.problems(tmp_path)) == [f"index.html {one}" for one in wrong]
+
+
+def test_a_style_sheet_asks_no_other_site(tmp_path: Path) -> None:
+    (tmp_path / "a.css").write_text("@font-face { src: url(https://x.org/f.woff2) }")
+    assert list(links.problems(tmp_path)) == ["a.css asks another site: https://x.org/f.woff2"]
+
+
+@pytest.mark.parametrize("path", notebooks.NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_kept_as_they_are_before_they_run(path: Path) -> None:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    assert [cell["source"] for cell in cells if cell.get("outputs")] == []
+    assert [cell["source"] for cell in cells if cell.get("execution_count") is not None] == []
+
+
+def notebook(folder: Path, *cells: str) -> Path:
+    """A notebook of cells of code below a title."""
+    title = {"cell_type": "markdown", "id": "title", "source": "# Made"}
+    code: list[dict[str, Any]] = [
+        {"cell_type": "code", "id": f"cell-{number}", "source": source, "outputs": [],
+         "execution_count": None, "metadata": {}}
+        for number, source in enumerate(cells)
+    ]  # fmt: skip
+    form = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}}
+    path = folder / "made.ipynb"
+    path.write_text(json.dumps(form | {"cells": [title | {"metadata": {}}, *code]}))
+    return path
+
+
+def test_a_notebook_shows_what_its_cells_gave(tmp_path: Path) -> None:
+    html = "from IPython.display import HTML; HTML('<b>bold</b>')"
+    page = notebooks.shown(notebook(tmp_path, "print('said'); x = 2", "x + 1", html))
+    assert page.startswith("# Made\n")
+    assert "```text\nsaid\n```" in page
+    assert "```text\n3\n```" in page
+    assert '<div class="given">\n<b>bold</b>\n</div>' in page
+
+
+def test_a_site_whose_notebook_fails_is_not_built(tmp_path: Path) -> None:
+    with pytest.raises(
+        PluginError, match=r"(?s)made\.ipynb: .*ZeroDivisionError: division by zero"
+    ):
+        notebooks.shown(notebook(tmp_path, "1 / 0"))

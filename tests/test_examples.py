@@ -14,6 +14,7 @@ import cheaptalk as ct
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
+SCRIPTS = Path(sys.executable).parent
 STUDIES = sorted((EXAMPLES / "studies").glob("*.yaml"))
 ULTIMATUM = EXAMPLES / "ultimatum"
 TENDER = EXAMPLES / "tender"
@@ -93,3 +94,18 @@ def test_the_first_match_of_the_readme_is_typed(tmp_path: Path) -> None:
 
 def test_the_example_game_is_small() -> None:
     assert len((ULTIMATUM / "ultimatum" / "rules.py").read_text().splitlines()) <= 120
+
+
+@pytest.mark.parametrize(
+    "path", sorted((EXAMPLES / "cluster").glob("*.sh")), ids=lambda path: path.stem
+)
+def test_a_script_for_a_cluster_is_sound(path: Path, tmp_path: Path) -> None:
+    run([SCRIPTS / "shellcheck", path], tmp_path)
+
+
+def test_what_kubernetes_is_given_fits_its_schemas(tmp_path: Path) -> None:
+    given = EXAMPLES / "cluster" / "kubernetes.yaml"
+    rules = "{extends: default, rules: {line-length: {max: 120}}}"
+    run([SCRIPTS / "yamllint", "--strict", "-d", rules, given], tmp_path)
+    shown = run([SCRIPTS / "kubernetes-validate", "--strict", given], tmp_path)
+    assert shown.count("passed for resource") == 3

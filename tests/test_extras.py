@@ -1,5 +1,6 @@
-"""What is said where an optional package is missing."""
+"""What is said where an optional package is missing, and what needs none."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -39,3 +40,33 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(
     with pytest.raises(ct.CheaptalkError) as refused:
         use(tmp_path)
     assert str(refused.value) == wanted
+
+
+def without(modules: str, program: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run a program, and words for it, in a process that lacks some modules."""
+    begin = f"import sys; sys.modules.update(dict.fromkeys({modules.split()}))\n"
+    command = [sys.executable, "-c", begin + program, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("face", ["ct.reports.exchanges", "ct.web.listen, ct.web.open_house"])
+def test_transcripts_and_rooms_need_nothing_that_reports_need(face: str) -> None:
+    done = without("numpy polars scipy", f"import cheaptalk as ct\n{face}")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        ("uvicorn", ["serve", "--demo", "--port", "0"]),
+        ("uvicorn", ["serve", "--port", "0", "--folder", "{here}"]),
+        ("polars", ["judge", "small", "--judge", "hallucination", "--model", "script/legal"]),
+    ],
+)
+def test_commands_say_what_to_install(missing: str, words: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    ct.Store.open(path, create=True).close()
+    words = [one.format(here=tmp_path) for one in [*words, "--store", str(path)]]
+    done = without(missing, "from cheaptalk.cli import main; sys.exit(main())", *words)
+    assert done.returncode == 2
+    assert f'error: {missing} is not installed; get it with: pip install "chea' in done.stderr

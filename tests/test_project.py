@@ -18,10 +18,12 @@ from bench import driver
 from hatch_build import for_an_index
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 import cheaptalk
 from cheaptalk.doctor import extras
 from cheaptalk.rules import games
+from tests import installs
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -155,6 +157,10 @@ def test_the_doctor_looks_for_what_an_extra_brings(extra: str) -> None:
     assert set(extras()[extra]) == declared(extra) - declared(*others)
 
 
+def test_each_extra_is_tried_in_an_environment_of_its_own() -> None:
+    assert {*EXTRAS, installs.NONE} - {"dev"} == set(installs.USES)
+
+
 def test_import_pulls_in_nothing_heavy() -> None:
     code = f"import sys, cheaptalk, cheaptalk.rules; print(*sys.modules.keys() & {set(HEAVY)})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -177,14 +183,21 @@ def test_the_readme_of_the_package_leads_nowhere_but_to_sites() -> None:
     readme = for_an_index((ROOT / "README.md").read_text(encoding="utf-8"))
     ways = re.findall(r"\]\(([^)]*)\)", readme)
     assert [way for way in ways if not way.startswith("https://")] == []
-    assert "- Tutorial: your first study\n" in readme
+    assert "- Tutorials: your first study, your model against\n" in readme
     assert for_an_index("![a](b.png)\n\n[c](https://d.org)") == "[c](https://d.org)"
 
 
-def test_changelog_has_the_version_or_what_comes_next() -> None:
-    headings = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert headings
-    assert headings[0] in {"Unreleased", cheaptalk.__version__}
+def test_changelog_begins_with_what_comes_next_and_dates_each_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    first, *headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert first == "[Unreleased]"
+    found = [re.fullmatch(r"\[(\d+\.\d+\.\d+)\] - (\d{4}-\d\d-\d\d)", one) for one in headings]
+    released = [(Version(one[1]), one[2]) for one in found if one]
+    assert len(released) == len(headings)
+    assert released == sorted(released, reverse=True)
+    assert all(version <= Version(cheaptalk.__version__) for version, _ in released)
+    kinds = set(re.findall(r"^### (.*)$", text, re.MULTILINE))
+    assert kinds <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 def global_draws(tree: ast.AST) -> list[int]:

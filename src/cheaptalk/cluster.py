@@ -138,7 +138,10 @@ def cluster(on: str) -> Iterator[Cluster]:
             ray.init(None if on == "ray" else on, **QUIET)
         except (ConnectionError, RuntimeError, ValueError) as error:
             said = str(error).strip().splitlines()[0]
-            raise CheaptalkError(f"{on}: no cluster can be reached ({said})") from error
+            raise CheaptalkError(
+                f"{on}: no cluster can be reached ({said}); see that its head runs, and set "
+                "RAY_AUTH_MODE=token where it wants a token"
+            ) from error
     try:
         yield Cluster(ray)
     except ray.exceptions.RayTaskError as error:

@@ -18,7 +18,8 @@ from cheaptalk import cluster
 from cheaptalk.calls.remote_models import RemoteModels
 from cheaptalk.players import ModelSeat
 from cheaptalk.records import Store
-from tests.fakes import PATIENCE, Server, essence, study, with_model
+from tests.fakes import PATIENCE, Server, essence, spec, study, with_model
+from tests.postgres import LACKING, Databases, serving
 
 pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
 CHUNK = "cheaptalk.studies.runs.run.CHUNK"
@@ -135,3 +136,42 @@ def test_without_ray_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "find_spec", lambda _: None)
     with pytest.raises(ct.CheaptalkError, match=r"pip install 'cheaptalk\[ray\]'"):
         cluster.check_address("ray")
+
+
+@pytest.mark.kill
+@pytest.mark.skipif(LACKING is not None, reason=str(LACKING))
+def test_a_machine_is_lost_and_the_server_of_the_store_restarts(
+    machines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All matches end, none is stored twice, and what was bought is what the model answered."""
+    monkeypatch.setattr(CHUNK, 64)
+    made = study(**{
+        **spec(games=[{"game": "bargaining", "fixed": {"horizon": 12}}]),
+        "players": {"tiny": {"strategy": "random"}, "fair": {"strategy": "equal_split"}},
+        "pairing": "all", "deals": 2_000,
+    })  # fmt: skip
+    asked, door = Event(), Counting(1)
+    with Server(handler=door) as server, serving() as database:
+        live = study(**with_model(server.url) | {"deals": 40, "name": "live"})
+        url = Databases(database).new()
+        for one, scripted in ((made, True), (live, False)):
+            node = machines.add_node(num_cpus=1)
+
+            def disturb(progress: ct.Progress, scripted: bool = scripted, node: Any = node) -> None:
+                if progress.done > progress.planned / 3 and not asked.is_set():
+                    asked.set()
+                    machines.remove_node(node)
+                    database.control("restart", "immediate")
+
+            asked.clear()
+            door.open.set()
+            ended = ct.run(one, url, on="ray", progress=disturb)
+            assert asked.is_set()
+            assert (ended.done, ended.failed, ended.left) == (ended.planned, 0, 0)
+        answered = len(server.calls)
+        with Store.open(url) as store:
+            counts = {one.name: one.counts for one in store.studies()}
+            cost = ct.records.study_cost(store, "live")
+    assert counts == {"small": {"finished": 8_000}, "live": {"finished": 80}}
+    assert cost.calls - cost.uncounted == len({one.rpartition("/")[0] for one in server.calls})
+    assert cost.calls - cost.uncounted <= answered <= cost.calls

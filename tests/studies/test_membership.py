@@ -101,7 +101,7 @@ def test_a_study_adopts_matches_that_are_there_already(store: Store) -> None:
     shelf, other = Shelf(store), Shelf(store, "other")
     shelf.add("a", "b", "c")
     for _ in range(2):
-        adopt(store, other.study, ["c", "a", "unknown"])
+        assert adopt(store, other.study, ["c", "a", "unknown"]) == ([2], 0)
     assert [record.id for record in store.records("other")] == ["a", "c"]
     assert store.study("shelf").counts == {"finished": 3}
     assert len(list(store.records())) == 3
@@ -111,13 +111,13 @@ def test_matches_that_a_study_no_longer_plans_are_set_aside_and_may_come_back(st
     shelf, other = Shelf(store), Shelf(store, "other")
     shelf.add("a", "b", "c")
     adopt(store, other.study, ["a", "b"])
-    assert adopt(store, shelf.study, ["b"], only=True) == 2
-    assert adopt(store, shelf.study, ["b"], only=True) == 0
+    assert adopt(store, shelf.study, ["b"], only=True) == ([], 2)
+    assert adopt(store, shelf.study, ["b"], only=True) == ([], 0)
     assert [record.id for record in store.records("shelf")] == ["b"]
     assert [record.id for record in store.records("shelf", past=True)] == ["a", "b", "c"]
     assert [record.id for record in store.records("other")] == ["a", "b"]
     assert set_aside(store, "shelf") == {"a", "c"}
     summary = store.study("shelf")
     assert (summary.counts, summary.set_aside) == ({"finished": 1}, 2)
-    assert adopt(store, shelf.study, ["a"]) == 0
+    assert adopt(store, shelf.study, ["a"]) == ([], 0)
     assert [record.id for record in store.records("shelf")] == ["a", "b"]

@@ -41,8 +41,11 @@ class Reader:
 
     def dropped(self, record: MatchRecord) -> bool:
         """Whether the study's policies drop the match."""
-        given = record.kinds.values()
-        return any(counts[kind] for counts in given for kind in self.dropping & counts.keys())
+        for counts in record.kinds.values():
+            for kind, count in counts.items():
+                if count and kind in self.dropping:
+                    return True
+        return False
 
     def counts(self, record: MatchRecord) -> bool:
         """Whether the match has payoffs that count: it finished and was not dropped."""

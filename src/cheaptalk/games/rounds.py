@@ -4,6 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from statistics import fmean
 from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
@@ -29,6 +30,8 @@ C = TypeVar("C")
 Wholes = Annotated[tuple[Annotated[int, Field(strict=True)], ...], Field(min_length=1)]
 """One or more whole numbers: the setting of a strategy that makes fixed choices in turn."""
 
+REMEMBERED = 4_096
+"""Actions that the scripts of a game keep: they choose the same few numbers again and again."""
 UNLIMITED = 10**9
 """The greatest size of a number where the rules of a game set no limit to it."""
 
@@ -113,15 +116,19 @@ class Rounds(Game):
         seats = tuple(self.places)
         for seat, briefing in zip(seats, self.briefings(deal), strict=True):
             yield Tell(seat, briefing)
-        (field,) = self.actions[0].model_fields
+        kind = self.actions[0]
+        choice = attrgetter(*kind.model_fields)
         choices: list[tuple[Any, ...]] = []
         gains: list[tuple[float, ...]] = []
         for number in range(1, self.rounds + 1):
+            questions = self.questions(number, deal)
             answers = yield tuple(
-                Ask(seat, self.actions[0], question, partial(self.objection, question))
-                for seat, question in zip(seats, self.questions(number, deal), strict=True)
+                [
+                    Ask(seat, kind, question, partial(self.objection, question))
+                    for seat, question in zip(seats, questions, strict=True)
+                ]
             )
-            chosen = tuple(getattr(answers[seat], field) for seat in seats)
+            chosen = tuple(map(choice, answers.values()))
             gained = tuple(self.gains(number, chosen, deal))
             reports = self.reports(number, chosen, gained, deal)
             for seat, report in zip(seats, reports, strict=True):

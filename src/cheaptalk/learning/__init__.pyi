@@ -9,6 +9,7 @@ from .policy import Policy, PolicyError, policy_file, policy_names, read_policy,
 from .presets import TRAININGS, Preset, chosen
 from .rnad import RNaD, RNaDSettings
 from .rounding import Rounding
+from .sweeps import Trained, sweep
 from .tabular import Solution, TooLarge, Tree, solve
 from .training import Pace, game_of, settings_of, train
 
@@ -16,7 +17,7 @@ __all__ = [
     "ALGORITHMS", "NFSP", "TRAININGS", "BestResponse", "ChatEnvironment", "Diverged",
     "Exploitability", "Gain", "Learned", "NFSPSettings", "Observed", "Pace", "Policy",
     "PolicyError", "Preset", "Progress", "RNaD", "RNaDSettings", "Rounding", "Settings",
-    "Solution", "TooLarge", "Training", "Tree", "chosen", "environment", "exploitability",
-    "game_of", "logged", "policy_file", "policy_names", "read_policy", "respond", "settings_of",
-    "solve", "train", "write_policy",
+    "Solution", "TooLarge", "Trained", "Training", "Tree", "chosen", "environment",
+    "exploitability", "game_of", "logged", "policy_file", "policy_names", "read_policy",
+    "respond", "settings_of", "solve", "sweep", "train", "write_policy",
 ]  # fmt: skip

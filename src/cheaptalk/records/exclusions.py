@@ -134,6 +134,8 @@ def excluded(store: StoreReader, study: str) -> Excluded:
         StoreError: there is no such study.
     """
     policies = policies_of(store.study(study, counted=False).spec)
+    if _all_scripted(store, study):
+        return Excluded()
     dropping = [kind for kind, policy in policies.by_kind.items() if policy != "keep"]
     given = sa.cast(matches.c.kinds, sa.String)
     query = sa.select(matches.c.deal, matches.c.kinds).where(
@@ -146,6 +148,19 @@ def excluded(store: StoreReader, study: str) -> Excluded:
         sum(policies.of(kinds or {}) != "keep" for _, kinds in rows),
         sum(deal_before(deal) is not None for deal, _ in rows),
     )
+
+
+def _all_scripted(store: StoreReader, study: str) -> bool:
+    """Whether nobody plays in a study whose answer may be none: one look at its players."""
+    players, rosters, studies = schema.players, schema.rosters, schema.studies
+    query = (
+        sa.select(players.c.spec)
+        .join(rosters, rosters.c.player_id == players.c.id)
+        .join(studies, studies.c.id == rosters.c.study_id)
+        .where(studies.c.name == study)
+    )
+    with store.reading() as connection:
+        return all("strategy" in spec for spec in connection.scalars(query))
 
 
 def predecessors(store: StoreReader, study: str) -> dict[str, str]:

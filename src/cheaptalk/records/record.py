@@ -2,11 +2,12 @@
 
 import time
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -63,9 +64,12 @@ class AnswerRecord(NamedTuple):
     calls: Sequence[dict[str, Any]] = ()
 
     def as_json(self) -> dict[str, Any]:
-        data = self._asdict()
-        calls = list(data.pop("calls"))
-        return data | {"calls": calls} if calls else data
+        data: dict[str, Any] = {
+            "request": self.request, "seat": self.seat, "kind": self.kind, "action": self.action,
+        }  # fmt: skip
+        if self.calls:
+            data["calls"] = list(self.calls)
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "AnswerRecord":
@@ -154,9 +158,9 @@ def ended(
 def _count_kinds(table: Table, answers: Sequence[AnswerRecord]) -> dict[str, dict[str, int]]:
     places = {seat.name: seat.place for seat in table.game.seats}
     kinds: dict[str, dict[str, int]] = {}
-    for answer in answers:
-        counts, kind = kinds.setdefault(places[answer.seat], {}), str(answer.kind)
-        counts[kind] = counts.get(kind, 0) + 1
+    for (seat, kind), count in Counter((one.seat, one.kind) for one in answers).items():
+        counts = kinds.setdefault(places[seat], {})
+        counts[str(kind)] = counts.get(str(kind), 0) + count
     return kinds
 
 
@@ -359,7 +363,12 @@ class MatchRecord:
         deal = Deal() if rules.deal_type is Deal else self.deal
         with self._fitting():
             outcome = rules.outcome_type.model_validate(self.outcome)
-        return Result(rules, deal, outcome, cache(lambda: self.replay().given))
+        return Result(rules, deal, outcome, lambda: self._given)
+
+    @cached_property
+    def _given(self) -> list[Given]:
+        """The answers, as the rules take them."""
+        return self.replay().given
 
     @cached_property
     def deal(self) -> Any:

@@ -9,9 +9,8 @@ another's luck and paired deals stay paired. No global generator is ever used.
     True
 """
 
-from collections.abc import Iterator, MutableSequence, Sequence
+from collections.abc import MutableSequence, Sequence
 from hashlib import sha512
-from itertools import count
 from struct import Struct
 from typing import TypeVar
 
@@ -23,28 +22,30 @@ SEPARATOR = "\x1f"
 EIGHT = Struct("<8Q")
 
 
-def draws(key: str) -> Iterator[float]:
-    """Numbers in [0, 1), each of 53 random bits, that depend on the key alone.
-
-    Block after block is SHA-512 of the key and the block's number, which takes a fifth of the time
-    that seeding a generator with a large state does; most streams give a handful of numbers.
-    """
-    for block in count():
-        for word in EIGHT.unpack(sha512(f"{key}{SEPARATOR}{block}".encode()).digest()):
-            yield (word >> 11) * 2.0**-53
-
-
 class Stream:
     """Draws of one purpose at one place.
 
-    Every draw is computed from :func:`draws`, so that the same seed deals the same hands on any
-    machine and under any version of Python.
+    Every draw is computed from numbers that depend on a key alone, so that the same seed deals the
+    same hands on any machine and under any version of Python. Block after block is SHA-512 of the
+    key and the block's number, which takes a fifth of the time that seeding a generator with a
+    large state does; most streams give a handful of numbers.
     """
 
-    __slots__ = ("_next",)
+    __slots__ = ("_block", "_key", "_words")
 
     def __init__(self, key: str) -> None:
-        self._next = draws(key).__next__
+        self._key = key
+        self._block = 0
+        self._words: list[int] = []
+
+    def _next(self) -> float:
+        """A number in [0, 1), of 53 random bits."""
+        if not self._words:
+            block = f"{self._key}{SEPARATOR}{self._block}"
+            self._words = [*EIGHT.unpack(sha512(block.encode()).digest())]
+            self._words.reverse()
+            self._block += 1
+        return (self._words.pop() >> 11) * 2.0**-53
 
     def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
         """A number in [low, high)."""
@@ -73,7 +74,7 @@ class Stream:
     def shuffle(self, deck: MutableSequence[T]) -> None:
         """Put a list into a random order, all orders equally likely."""
         for last in range(len(deck) - 1, 0, -1):
-            other = self.integer(0, last)
+            other = int(self._next() * (last + 1))
             deck[last], deck[other] = deck[other], deck[last]
 
 
@@ -96,7 +97,8 @@ class Chance:
 
     def __call__(self, purpose: str, *place: int | str) -> Stream:
         """The stream for this purpose at this place (a round, a seat)."""
-        return Stream(SEPARATOR.join(map(str, (self._seed, *self._part, purpose, *place))))
+        key = [f"{one}" for one in (self._seed, *self._part, purpose, *place)]
+        return Stream(SEPARATOR.join(key))
 
     def apart(self, purpose: str, *place: int | str) -> "Chance":
         """Streams of their own for a part of the match, such as one seat's player."""

@@ -61,11 +61,12 @@ def _alternatives(wanted: Any) -> set[Any]:
 
 
 @cache
-def _numeric(of: type[BaseModel]) -> frozenset[str]:
-    """The fields of a model in which yes or no could stand for a number."""
-    return frozenset(
-        name for name, field in of.model_fields.items() if _wants_number(field.annotation)
-    )
+def _known(of: type[BaseModel]) -> dict[str, Any]:
+    """The fields of a model, with the type of those in which yes or no could stand for a number."""
+    return {
+        name: field.annotation if _wants_number(field.annotation) else None
+        for name, field in of.model_fields.items()
+    }
 
 
 def _wants_number(wanted: Any) -> bool:
@@ -82,11 +83,11 @@ class Value(BaseModel):
     @classmethod
     def _known_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
-            known, numeric = cls.model_fields, _numeric(cls)
+            known = _known(cls)
             for key, value in data.items():
                 if key not in known:
                     raise ValueError(f"unknown key {suggest(str(key), list(known))}")
-                if key in numeric and _is_boolean_for_number(value, known[key].annotation):
+                if known[key] is not None and _is_boolean_for_number(value, known[key]):
                     raise ValueError(f"{key}: {shown(value)} is no number; write it in digits")
         return data
 
@@ -131,7 +132,12 @@ def numbered(role: str, count: int) -> dict[str, str]:
     >>> numbered("player", 2)
     {'player_1': 'player', 'player_2': 'player'}
     """
-    return {f"{role}_{number}": role for number in range(1, count + 1)}
+    return dict.fromkeys(_numbers(role, count), role)
+
+
+@cache
+def _numbers(role: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{role}_{number}" for number in range(1, count + 1))
 
 
 class Horizon(Value):
@@ -242,7 +248,7 @@ class Game(Value):
     @property
     def seats(self) -> tuple[Seat, ...]:
         """The seats at this table, in order; one for each place unless the game says otherwise."""
-        return tuple(Seat(place, place) for place in self.places)
+        return tuple([Seat(place, place) for place in self.places])
 
     def deal(self, chance: Chance) -> Deal:
         """Draw what nature decides before play."""

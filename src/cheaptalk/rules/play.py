@@ -53,11 +53,7 @@ def play_on(table: Table, players: Mapping[str, Decide]) -> Table:
         CheaptalkError: a place has no player, or what is no function; or a player has no place.
         RulesError: the game's own code is wrong.
     """
-    game = table.game
-    _check_names(game, players)
-    seated = {
-        seat.name: _player(players, seat.place, game.places[seat.place]) for seat in game.seats
-    }
+    seated = _seated(table, players)
     while table.pending:
         for seat in table.pending:
             asked = table.asked(seat)
@@ -69,13 +65,15 @@ def play_on(table: Table, players: Mapping[str, Decide]) -> Table:
     return table
 
 
-def _check_names(game: Game, players: Mapping[str, Decide]) -> None:
-    """Refuse players of places and roles that are not there."""
+def _seated(table: Table, players: Mapping[str, Decide]) -> dict[str, Decide]:
+    """Who plays each seat; players of places and roles that are not there are refused."""
+    game = table.game
     places = game.places
     for name in players:
         if name not in places and name not in game.roles:
             known = list(dict.fromkeys([*places, *game.roles]))
             raise CheaptalkError(f"{game.name} has no place or role {suggest(str(name), known)}")
+    return {seat.name: _player(players, seat.place, places[seat.place]) for seat in table.seats}
 
 
 def _player(players: Mapping[str, Decide], place: str, role: str) -> Decide:

@@ -115,7 +115,8 @@ class Table:
         self.game = game
         self.deal = deal
         self.chance = Chance(seed)
-        self.heard: dict[str, list[Moment]] = {seat.name: [] for seat in game.seats}
+        self.seats = game.seats
+        self.heard: dict[str, list[Moment]] = {seat.name: [] for seat in self.seats}
         self.requests = 0
         self.given: list[Given] = []
         self.pending: dict[str, Ask] = {}
@@ -123,7 +124,7 @@ class Table:
         self.forfeited: frozenset[str] = frozenset()
         self._asked: dict[str, Ask] = {}
         self._closed: dict[str, Action | None] = {}
-        self._streams: dict[str, Chance] = {}
+        self._streams = {seat: self.chance.apart("player", seat) for seat in self.heard}
         self._together = False
         self._rules: Generator[Step, Any, Any] = game.play(deal, self.chance)
         if not hasattr(self._rules, "send"):
@@ -162,11 +163,8 @@ class Table:
         Raises:
             ValueError: the seat has no open question.
         """
-        ask = self._open(seat)
-        streams = self._streams.get(seat)
-        if streams is None:
-            streams = self._streams[seat] = self.chance.apart("player", seat)
-        return made(Asked, (self.requests, ask, self.heard[seat], streams))
+        known = self.requests, self._open(seat), self.heard[seat], self._streams[seat]
+        return made(Asked, known)
 
     def legal(self, seat: str) -> list[Action] | None:
         """All legal answers to this seat's open question.
@@ -253,16 +251,17 @@ class Table:
         del self.pending[seat]
         if self.pending:
             return
-        closed = {name: self._closed[name] for name in self._asked}  # in the order asked
+        answers = {}
         for name, ask in self._asked.items():
-            self.heard[name].append(Moment(ask.event, closed[name]))
-        self._closed = {}
+            given = self._closed.pop(name)
+            self.heard[name].append(made(Moment, (ask.event, given)))
+            if given is not None:
+                answers[name] = given
         self.requests += 1
-        if None not in closed.values():
-            self._advance(self._rules.send, closed if self._together else action)
+        if len(answers) == len(self._asked):
+            self._advance(self._rules.send, answers if self._together else action)
             return
-        failed = frozenset(name for name, given in closed.items() if given is None)
-        answers = {name: given for name, given in closed.items() if given is not None}
+        failed = frozenset(self._asked.keys() - answers.keys())
         self._advance(self._rules.throw, Forfeited(failed, answers))
 
     def _advance(self, resume: Callable[[Any], Step], value: object) -> None:
@@ -316,17 +315,19 @@ class Table:
 
     def _asks(self, step: Ask | tuple[Ask, ...]) -> dict[str, Ask]:
         """The questions that the rules ask at once, by the seats that they are to."""
-        asks = (step,) if isinstance(step, Ask) else step
-        if not isinstance(asks, tuple) or not all(isinstance(one, Ask) for one in asks):
-            several = isinstance(step, Iterable) and not isinstance(step, str)
-            raise self._wrong(
-                f"it yields {f'a {type(step).__name__}' if several else repr(step)}; yield "
-                "ct.Tell(seat, event), ct.Ask(seat, action, event) or a tuple of asks"
-            )
-        found = {ask.seat: ask for ask in asks}
-        for seat, ask in found.items():
-            if seat not in self.heard:
-                raise self._stranger("asks", ask.event, seat)
+        several = isinstance(step, tuple) and not isinstance(step, Ask)
+        asks = step if several else (step,)
+        found: dict[str, Ask] = {}
+        for ask in asks:
+            if not isinstance(ask, Ask):
+                many = isinstance(step, Iterable) and not isinstance(step, str)
+                raise self._wrong(
+                    f"it yields {f'a {type(step).__name__}' if many else repr(step)}; yield "
+                    "ct.Tell(seat, event), ct.Ask(seat, action, event) or a tuple of asks"
+                )
+            if ask.seat not in self.heard:
+                raise self._stranger("asks", ask.event, ask.seat)
+            found[ask.seat] = ask
         if len(found) < len(asks):
             raise self._wrong("it asks one seat twice at once")
         if not found:

@@ -32,6 +32,8 @@ ENOUGH = 25
 """Clusters that show how skewed values are."""
 SYMMETRIC = 1e-6
 """Skewness that is none."""
+AT_ONCE = 500_000
+"""Values whose means are taken together: each is a row of a long frame meanwhile."""
 ROUNDING = 1e-14
 """What floating point leaves of a difference that is 0, against the size of what it is between."""
 STEEPEST = 0.9
@@ -122,16 +124,21 @@ def mean_intervals(
     """
     cell = [*by, "measure"]
     given = bounds or {}
-    long = pl.concat(
-        with_numbers(frame, [name], "take means of").select(
-            *by, *cluster, pl.lit(name).alias("measure"), pl.col(name).alias("value"),
-            *_ends(*given.get(name, _natural_bounds(frame.schema[name]))),
-        )
-        for name in values
-    )  # fmt: skip
-    long, stratum = _stratified(long, cell, cluster, strata)
-    long = _bounded(long, cell)
-    cells = _together(_moments(long, cell, cluster, stratum), cell, level)
+
+    def moments(names: Sequence[str]) -> pl.DataFrame:
+        long = pl.concat(
+            with_numbers(frame, [name], "take means of").select(
+                *by, *cluster, pl.lit(name).alias("measure"), pl.col(name).alias("value"),
+                *_ends(*given.get(name, _natural_bounds(frame.schema[name]))),
+            )
+            for name in names
+        )  # fmt: skip
+        long, stratum = _stratified(long, cell, cluster, strata)
+        return _together(_moments(_bounded(long, cell), cell, cluster, stratum), cell, level)
+
+    together = max(1, AT_ONCE // max(1, len(frame)))
+    parts = [values[at : at + together] for at in range(0, len(values), together)]
+    cells = pl.concat(map(moments, parts))
     low, high = _limits(cells, level)
     freedom, apart = pl.col("freedom"), pl.col("clusters") - pl.col("strata")
     few = (freedom.round(6) < ENOUGH - 1) & (pl.col("variance") > 0) & ~pl.col("share")

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import cached_property
 from itertools import product
 from math import prod
 from pathlib import Path
@@ -240,6 +241,10 @@ class GameGrid(Value):
 
     def configurations(self) -> list[Game]:
         """The games of the grid, in its order."""
+        return list(self._games)
+
+    @cached_property
+    def _games(self) -> tuple[Game, ...]:
         try:
             rules = game_box(self.game).rules
         except UnknownName as error:
@@ -251,7 +256,7 @@ class GameGrid(Value):
                 made.append(rules.model_validate(parameters))
             except ValidationError as error:
                 raise ValueError(f"{self.game}: {first_problem(error)}") from None
-        return made
+        return tuple(made)
 
 
 class Sample(Value):

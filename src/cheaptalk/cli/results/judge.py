@@ -89,7 +89,8 @@ def judge(
         if by is None or (model is None and not ask):
             missing = "--judge" if by is None else "--model"
             raise ct.CheaptalkError(f"name {missing}, or see what was judged with --report")
-        judge = ct.judges.judge_of(by, player_entry(model or "vllm/any"))
+        with needing("analysis"):
+            judge = ct.judges.judge_of(by, player_entry(model or "vllm/any"))
         if ask:
             _ask(opened, study, judge, sample, seed, json)
             return

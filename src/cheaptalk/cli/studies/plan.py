@@ -88,7 +88,7 @@ def plan(
         say(absence)
     for game, count in planned.configurations().items():
         out.print(f"{game}: {counted(count, 'configuration')}")
-    if not all(group.instant for group in planned.matches.groups()):
+    if not all(instant for _, instant in planned.matches.kinds(range(len(planned.matches)))):
         out.print(f"matches without a valid answer: {spec.unanswered.line}")
     for line in change_lines(changes):
         say(line)

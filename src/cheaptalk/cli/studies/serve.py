@@ -44,8 +44,6 @@ def serve(
     """Let people play in the browser, or without a study open a laboratory for researchers."""
     if study is not None and demo:
         raise typer.BadParameter("name a study, or take --demo, not both", param_hint="STUDY")
-    with needing("analysis"):
-        public = None if url is None else ct.web.public_address(url)
 
     async def main() -> None:
         with ct.web.listen(port, host) as there:
@@ -65,4 +63,6 @@ def serve(
                     say(said)
                 await ct.web.serve_app(site.app, there, address)
 
-    asyncio.run(main())
+    with needing("analysis"):
+        public = None if url is None else ct.web.public_address(url)
+        asyncio.run(main())

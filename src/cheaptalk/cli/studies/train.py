@@ -11,7 +11,7 @@ import typer
 
 import cheaptalk as ct
 from cheaptalk.cli.shared.options import JsonOption, ParametersOption, TrackOption, parameters
-from cheaptalk.cli.shared.printing import print_json, say
+from cheaptalk.cli.shared.printing import print_json, print_table, say
 from cheaptalk.cli.shared.progress import StatusLine
 from cheaptalk.cli.shared.watching import trackers
 from cheaptalk.cli.studies.experiment import experiment
@@ -86,6 +86,21 @@ def train(
         list[str] | None,
         typer.Option("--with", help="A setting of the algorithm.", metavar="NAME=VALUE"),
     ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Train with each of several values of a setting; repeat it for all combinations. "
+            "FILE is a folder then.",
+            metavar="NAME=[A,B]",
+        ),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Of --vary: trainings at the same time on this machine.")
+    ] = 1,
+    on: Annotated[
+        str | None,
+        typer.Option(help="Of --vary: a Ray cluster: ray, or ray://HOST:10001.", metavar="CLUSTER"),
+    ] = None,
     device: Annotated[
         Device, typer.Option(help="What to learn on; the fastest that JAX finds by default.")
     ] = Device.auto,
@@ -111,7 +126,7 @@ def train(
     if algorithm == SELF_PLAY:
         experiment(preset or "tiny", out, lineages or (), base, json=json)
         return
-    if out is None or out.is_dir():
+    if out is None or (out.is_dir() and not vary) or (vary and out.is_file()):
         raise typer.BadParameter("name the policy's file", param_hint="--out")
     if preset or lineages or base:
         hint = "--preset, --lineage, --base"
@@ -120,6 +135,9 @@ def train(
     with needing("learn"):
         chosen = ct.learning.chosen(algorithm, game, matches, own)
         rules = ct.learning.game_of(chosen.game, parameters(set_ or ()))
+        if vary:
+            _sweep(chosen, rules, parameters(vary, "--vary"), out, examine, workers, on, json=json)
+            return
         wanted = ct.learning.settings_of(chosen.algorithm, chosen.settings)
         with (
             trackers(track or (), out.stem) as told,
@@ -138,6 +156,41 @@ def train(
         say(f"{out} has learned from as many matches before.")
     else:
         say(f"{chosen.game}: learned from {last.matches:,} matches; the policy is {out}")
+
+
+def _sweep(
+    chosen: ct.learning.Preset,
+    rules: ct.rules.Game,
+    varied: dict[str, Any],
+    folder: Path,
+    examine: int,
+    workers: int,
+    on: str | None,
+    *,
+    json: bool,
+) -> None:
+    """Train with all combinations of settings, and say how each went."""
+    lists = {name: one if isinstance(one, list) else [one] for name, one in varied.items()}
+    with StatusLine().shown(f"{chosen.game}: trainings begin") as show:
+        found = ct.learning.sweep(
+            chosen.algorithm, rules, chosen.settings, lists, chosen.matches, folder,
+            examined_every=examine, processes=workers, on=on,
+            progress=lambda done, count: show(f"{chosen.game}: {done} of {count} trained"),
+        )  # fmt: skip
+    if json:
+        print_json([
+            {"settings": one.settings, "policy": str(one.policy), "told": one.told}
+            for one in found
+        ])  # fmt: skip
+        return
+    columns = [*lists, "matches", "returns", *(["could be gained"] if examine else [])]
+    rows: list[list[object]] = []
+    for one in found:
+        returns = " / ".join(f"{got:.4g}" for got in one.told["returns"])
+        gains = [_gained(one.told.get("gains", ()))] if examine else []
+        rows.append([*map(str, one.settings.values()), one.told["matches"], returns, *gains])
+    print_table(None, columns, rows, right=columns)
+    say(f"The policies are in {folder}")
 
 
 class Telling:

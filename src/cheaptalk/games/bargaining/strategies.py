@@ -11,6 +11,7 @@ from cheaptalk.rules import Action, Asked, strategy
 
 CENT = 0.01
 """Offers are rounded to cents, so a seat does not quarrel over one."""
+ACCEPT, REJECT = Reply(decision="accept"), Reply(decision="reject")
 
 
 def offer(asked: Asked, mine: float, message: str = "") -> Action:
@@ -38,7 +39,7 @@ def enough(asked: Asked, made: OfferMade, share: float) -> Reply:
 
 def answer(accept: bool) -> Reply:
     """The reply that accepts or rejects."""
-    return Reply(decision="accept" if accept else "reject")
+    return ACCEPT if accept else REJECT
 
 
 @cache

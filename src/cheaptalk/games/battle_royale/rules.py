@@ -1,7 +1,9 @@
 """Battle royale: shooters take turns until one is left."""
 
+from collections import deque
 from collections.abc import Mapping
 from functools import partial
+from math import inf
 from typing import Annotated
 
 from pydantic import Field, field_validator
@@ -81,58 +83,41 @@ class BattleRoyale(Game):
     def play(self, deal: Hits, chance: Chance) -> Play[Battle]:
         living = dict(zip(self.places, self.hit_rates, strict=True))
         rounds = self.horizon.told if self.horizon else None
+        known = (tuple(living.items()), rounds, self.idle_rounds, self.strict_targets)
         for order, seat in enumerate(living, 1):
-            briefing = Briefing(
-                order, tuple(living.items()), rounds, self.idle_rounds, self.strict_targets
-            )
-            yield Tell(seat, briefing)
+            yield Tell(seat, Briefing(order, *known))
         shots: list[Fired] = []
-        while self._goes_on(shots, living):
-            number, shooter = len(shots) + 1, self._next(shots, living)
+        turns = deque(living)  # who shoots next, and after that
+        idle = 0  # rounds in a row without a shot at a living player
+        last = self.horizon.rounds if self.horizon else inf
+        while len(living) > 1 and len(shots) < last and idle < self.idle_rounds:
+            number, shooter = len(shots) + 1, turns[0]
             turn = Turn(number, tuple(living.items()))
             shot: Shot = yield Ask(shooter, Shot, turn, partial(self._objection, shooter, living))
-            target = self._target(shot)
-            hit = target in living and self._hits(number, shooter, deal, chance)
-            shots.append(Fired(shooter=shooter, target=target, hit=hit))
+            target = self._target(shot, living)
+            hit = target in living and _hits(number, shooter, living[shooter], deal, chance)
+            idle = 0 if target in living else idle + 1
+            shots.append(Fired.unchecked(shooter=shooter, target=target, hit=hit))
             left = len(living) - hit
             yield Tell(tuple(living), ShotFired(number, shooter, target, hit, left))
+            turns.rotate(-1)
             if hit and target:
+                turns.remove(target)
                 del living[target]
         winner = next(iter(living)) if len(living) == 1 else None
-        standstill = winner is None and self._idle(shots, living)
+        standstill = winner is None and idle == self.idle_rounds
         yield Tell(tuple(self.places), Over(winner, tuple(living), len(shots), standstill))
-        return Battle(shots=tuple(shots), living=tuple(living))
+        return Battle.unchecked(shots=tuple(shots), living=tuple(living))
 
-    def _goes_on(self, shots: list[Fired], living: Mapping[str, float]) -> bool:
-        last = self.horizon is not None and len(shots) == self.horizon.rounds
-        return len(living) > 1 and not last and not self._idle(shots, living)
-
-    def _idle(self, shots: list[Fired], living: Mapping[str, float]) -> bool:
-        """Whether nobody has shot at a living player for too many rounds."""
-        if len(shots) < self.idle_rounds:
-            return False
-        recent = shots[-self.idle_rounds :]
-        return not any(shot.hit or shot.target in living for shot in recent)
-
-    def _next(self, shots: list[Fired], living: Mapping[str, float]) -> str:
-        """Whose turn it is: the next in order who lives."""
-        order = tuple(self.places)
-        begun = order.index(shots[-1].shooter) + 1 if shots else 0
-        return next(seat for seat in order[begun:] + order[:begun] if seat in living)
-
-    def _target(self, shot: Shot) -> str | None:
-        return None if shot.target is None else place_named(self, shot.target)
-
-    def _hits(self, number: int, shooter: str, deal: Hits, chance: Chance) -> bool:
-        known = deal.hits[number - 1] if number <= len(deal.hits) else None
-        if known is not None:
-            return known
-        rate = self.hit_rates[tuple(self.places).index(shooter)]
-        return chance("hit", number, shooter).happens(rate)
+    def _target(self, shot: Shot, living: Mapping[str, float]) -> str | None:
+        named = shot.target
+        return named if named is None or named in living else place_named(self, named)
 
     def _objection(self, shooter: str, living: Mapping[str, float], shot: Shot) -> str | None:
+        target = self._target(shot, living)
+        if target in living and target != shooter and shot.action == "shoot":
+            return None
         targets = ", ".join(seat for seat in living if seat != shooter)
-        target = self._target(shot)
         if shot.target is not None and target is None:
             return f'there is no player "{shot.target}"; you can shoot at {targets}'
         if not self.strict_targets:
@@ -145,9 +130,7 @@ class BattleRoyale(Game):
             return f'who shoots must name a target: {targets}; the action "miss" has none'
         if target == shooter:
             return f"you cannot shoot at yourself; you can shoot at {targets}"
-        if target not in living:
-            return f"{target} is out; you can shoot at {targets}"
-        return None
+        return f"{target} is out; you can shoot at {targets}"
 
     def payoffs(self, outcome: Battle) -> dict[str, float]:
         """1 for the only one left, 0 for all others; 0 for all where several are left."""
@@ -159,3 +142,9 @@ class BattleRoyale(Game):
     def total_bounds(self) -> dict[str, tuple[float, float]]:
         """One wins at the most."""
         return {"player": (0.0, 1.0)}
+
+
+def _hits(number: int, shooter: str, rate: float, deal: Hits, chance: Chance) -> bool:
+    """Whether the shot of a round hits."""
+    known = deal.hits[number - 1] if number <= len(deal.hits) else None
+    return chance("hit", number, shooter).happens(rate) if known is None else known

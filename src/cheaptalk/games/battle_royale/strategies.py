@@ -197,6 +197,7 @@ def _solution(matrix: list[list[float]], right: list[float]) -> list[float] | No
 MISS = Shot(action="miss", target=None)
 
 
+@cache
 def shoot(target: str) -> Shot:
     """A shot at a player."""
     return Shot(action="shoot", target=target)
@@ -205,7 +206,8 @@ def shoot(target: str) -> Shot:
 def others(asked: Asked) -> list[str]:
     """The living players but this one, the best shot last."""
     turn: Turn = asked.event
-    return [seat for seat, _ in turn.living if seat != asked.seat]
+    me = asked.seat
+    return [seat for seat, _ in turn.living if seat != me]
 
 
 @strategy("player")

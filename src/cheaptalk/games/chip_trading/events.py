@@ -147,8 +147,8 @@ class Trading(Outcome):
         """What each player's chips have gained in worth to it after each turn, in cents."""
         gains, found = dict.fromkeys(self.worths, 0), []
         for turn in self.turns:
-            for player, worths in self.worths.items():
-                trade = turn.trade(player)
-                gains[player] += trade.gain(worths) if trade else 0
+            if turn.partner is not None:
+                gains[turn.proposer] += turn.proposal.gain(self.worths[turn.proposer])
+                gains[turn.partner] -= turn.proposal.gain(self.worths[turn.partner])
             found.append(gains.copy())
         return found

@@ -99,13 +99,16 @@ class ChipTrading(Game):
             if partner is not None:
                 move(holdings[proposer], proposal)
                 move(holdings[partner], proposal.mirrored)
-            yield Tell(tuple(self.places), TurnEnded(number, proposer, proposal, partner))
+            yield Tell(tuple(worths), TurnEnded(number, proposer, proposal, partner))
             turns.append(
-                Exchange(proposer=proposer, proposal=proposal, willing=willing, partner=partner)
+                Exchange.unchecked(
+                    proposer=proposer, proposal=proposal, willing=willing, partner=partner
+                )
             )
-        outcome = Trading(worths=worths, turns=tuple(turns))
+        outcome = Trading.unchecked(worths=worths, turns=tuple(turns))
+        stocks = shown(holdings)
         for place, gain in outcome.gains().items():
-            yield Tell(place, GameOver(shown(holdings), gain, max(0, gain)))
+            yield Tell(place, GameOver(stocks, gain, max(0, gain)))
         return outcome
 
     def _turn(
@@ -113,15 +116,15 @@ class ChipTrading(Game):
     ) -> Play[tuple[Proposal, tuple[str, ...]]]:
         """A proposal and the answers to it; returns the proposal and who accepted."""
         when, stocks = (number, self.rounds * self.players), shown(holdings)
-        value = {place: worth(holdings[place], worths[place]) for place in self.places}
+        value = {place: worth(stock, worths[place]) for place, stock in holdings.items()}
         objection = partial(self._objection, holdings[proposer])
         turn = Turn(*when, stocks, value[proposer])
         proposal: Proposal = yield Ask(proposer, Proposal, turn, objection)
         asks = []
-        for place in self.places:
+        for place, stock in holdings.items():
             if place != proposer:
-                after = value[place] + proposal.mirrored.gain(worths[place])
-                able = can_give(holdings[place], proposal.mirrored)
+                after = value[place] - proposal.gain(worths[place])
+                able = stock[proposal.want] >= proposal.want_amount
                 event = Offered(*when, proposer, proposal, stocks, value[place], after, able)
                 asks.append(Ask(place, Response, event, partial(_refusal, event)))
         answers: Mapping[str, Response] = yield tuple(asks)

@@ -13,7 +13,7 @@ Holdings: TypeAlias = dict[str, Stock]
 
 def shown(holdings: Holdings) -> Stocks:
     """Holdings as all players see them."""
-    return tuple((player, tuple(stock.items())) for player, stock in holdings.items())
+    return tuple([(player, tuple(stock.items())) for player, stock in holdings.items()])
 
 
 def read(stocks: Stocks) -> Holdings:
@@ -23,7 +23,7 @@ def read(stocks: Stocks) -> Holdings:
 
 def worth(stock: Mapping[str, int], worths: Mapping[str, int]) -> int:
     """What a stock is worth in cents to whom chips are worth so many cents, by colour."""
-    return sum(number * worths[colour] for colour, number in stock.items())
+    return sum([number * worths[colour] for colour, number in stock.items()])
 
 
 def chips(number: int, colour: str) -> str:

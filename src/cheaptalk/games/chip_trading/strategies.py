@@ -6,9 +6,12 @@ and what is learnt only rules possibilities out (Strategic Tradeoffs, section 5.
 Beliefs need numpy.
 """
 
-from collections.abc import Iterator
-from itertools import groupby
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from itertools import accumulate, groupby
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
 
 from cheaptalk.games.chip_trading.events import (
     Briefing,
@@ -24,7 +27,7 @@ from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, Asked, Stream, strategy
 
 
-class Room(NamedTuple):
+class Room(Struct, frozen=True):
     """Proposals that give the same chips for more or fewer of one colour.
 
     Attributes:
@@ -44,6 +47,10 @@ class Room(NamedTuple):
         """How many chips can be wanted."""
         return range(self.least, self.most + 1)
 
+    def gain(self, wanted: int, worths: Mapping[str, int]) -> int:
+        """What the proposal that wants so many chips brings to whom chips are worth so much."""
+        return wanted * worths[self.want] - self.amount * worths[self.give]
+
     def asking(self, wanted: int) -> Proposal:
         """The proposal that wants so many chips."""
         return Proposal(give=self.give, give_amount=self.amount, want=self.want, want_amount=wanted)
@@ -53,7 +60,7 @@ def held(asked: Asked) -> tuple[Stock, Stock]:
     """What the seat holds, and the most that any other player holds of each colour."""
     holdings = read(asked.event.stocks)
     mine = holdings.pop(asked.seat)
-    return mine, {colour: max(one[colour] for one in holdings.values()) for colour in mine}
+    return mine, {colour: max([one[colour] for one in holdings.values()]) for colour in mine}
 
 
 def gainful(asked: Asked) -> list[Room]:
@@ -63,25 +70,30 @@ def gainful(asked: Asked) -> list[Room]:
     """
     worths = dict(asked.briefing.worths)
     mine, most = held(asked)
-    rooms = [
-        Room(give, amount, want, amount * worths[give] // worths[want] + 1, most[want])
+    payable = [
+        Room(give, amount, want, least, most[want])
         for give, stock in mine.items()
         for want in mine
         if give != want
         for amount in range(1, stock + 1)
+        if (least := amount * worths[give] // worths[want] + 1) <= most[want]
     ]
-    payable = [room for room in rooms if room.least <= room.most]
-    return payable or [room._replace(most=room.least) for room in rooms if room.amount == 1]
+    if payable:
+        return payable
+    singles = [(give, want) for give in mine if mine[give] for want in mine if give != want]
+    enough = [worths[give] // worths[want] + 1 for give, want in singles]
+    return [
+        Room(give, 1, want, least, least)
+        for (give, want), least in zip(singles, enough, strict=True)
+    ]
 
 
 def drawn(rooms: list[Room], stream: Stream) -> Proposal:
     """One of all the proposals in these rooms, each equally likely."""
-    place = stream.integer(1, sum(len(room.range) for room in rooms))
-    for room in rooms:
-        if place <= len(room.range):
-            break
-        place -= len(room.range)
-    return room.asking(room.range[place - 1])
+    ends = list(accumulate([room.most - room.least + 1 for room in rooms]))
+    place = stream.integer(1, ends[-1])
+    number = bisect_left(ends, place)
+    return rooms[number].asking(rooms[number].most - (ends[number] - place))
 
 
 np = needed("numpy")
@@ -208,9 +220,12 @@ def narrowed(possible: Possible, trade: Proposal, gainful: bool) -> Possible:
     return {colour: one[fits] for colour, one in possible.items()} if fits.any() else possible
 
 
+ACCEPT, DECLINE = Response(decision="accept"), Response(decision="decline")
+
+
 def response(asked: Asked, accept: bool) -> Response:
     """The answer to the open proposal; who does not hold the chips wanted declines."""
-    return Response(decision="accept" if accept and asked.event.able else "decline")
+    return ACCEPT if accept and asked.event.able else DECLINE
 
 
 def gains(asked: Asked) -> bool:
@@ -231,7 +246,7 @@ def random(asked: Asked, *, acceptance: Share = 0.5) -> Action:
     """
     draw = asked.chance("move", asked.request)
     if isinstance(asked.event, Offered):
-        return response(asked, draw.happens(acceptance))
+        return response(asked, asked.event.able and draw.happens(acceptance))
     mine, most = held(asked)
     give = draw.pick([colour for colour, number in mine.items() if number])
     want = draw.pick([colour for colour in mine if colour != give])
@@ -261,8 +276,8 @@ def greedy(asked: Asked) -> Action:
     if isinstance(asked.event, Offered):
         return response(asked, gains(asked))
     worths = dict(asked.briefing.worths)
-    offers = [room.asking(room.most) for room in gainful(asked)]
-    return max(offers, key=lambda offer: offer.gain(worths))
+    best = max(gainful(asked), key=lambda room: room.gain(room.most, worths))
+    return best.asking(best.most)
 
 
 @strategy("player")
@@ -278,10 +293,12 @@ def one_for_one(asked: Asked) -> Action:
         return response(asked, gains(asked) and offer.give_amount >= offer.want_amount)
     worths = dict(asked.briefing.worths)
     rooms = gainful(asked)
-    fair = [room.asking(room.amount) for room in rooms if room.least <= room.amount <= room.most]
+    fair = [room for room in rooms if room.least <= room.amount <= room.most]
     if fair:
-        return max(fair, key=lambda offer: offer.gain(worths))
-    return min((room.asking(room.least) for room in rooms), key=lambda offer: offer.gain(worths))
+        best = max(fair, key=lambda room: room.gain(room.amount, worths))
+        return best.asking(best.amount)
+    least = min(rooms, key=lambda room: room.gain(room.least, worths))
+    return least.asking(least.least)
 
 
 @strategy("player")

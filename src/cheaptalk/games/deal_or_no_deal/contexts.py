@@ -6,7 +6,7 @@ Lewis et al. 2017), so they need no file: there are 5,295. The 4,086 of the publ
 among them and can be read with :func:`read_contexts`. (The paper counts 4,186 in that file.)
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -35,19 +35,21 @@ Points = Annotated[int, Field(ge=0, le=PILE, strict=True)]
 
 def worth(values: Sequence[N], bundle: Triple) -> N:
     """What a bundle is worth at these values, in points."""
-    return sum(value * number for value, number in zip(values, bundle, strict=True))
+    book, hat, ball = values
+    books, hats, balls = bundle
+    return book * books + hat * hats + ball * balls
 
 
-def bundles(most: Triple) -> Iterator[Triple]:
+@cache
+def bundles(most: Triple) -> tuple[Triple, ...]:
     """All bundles with at most so many of each kind: all that a player can claim from a pool."""
     books, hats, balls = most
-    return product(range(books + 1), range(hats + 1), range(balls + 1))
+    return tuple(product(range(books + 1), range(hats + 1), range(balls + 1)))
 
 
 def rest(counts: Triple, claim: Triple) -> Triple:
     """What a claim leaves of the pool; the one claim that fits it."""
-    books, hats, balls = (count - taken for count, taken in zip(counts, claim, strict=True))
-    return books, hats, balls
+    return counts[0] - claim[0], counts[1] - claim[1], counts[2] - claim[2]
 
 
 class Context(Value):

@@ -68,8 +68,8 @@ def standing(counts: Triple, moves: Iterable[Move]) -> Standing:
     else of items.
     """
     now = Standing()
-    for player, action in moves:
-        text = Move(player, action).message
+    for move in moves:
+        player, text = move.player, move.message
         if text is None:
             continue
         mine = now.part(counts, player)

@@ -126,7 +126,7 @@ class DealOrNoDeal(Game):
 
     def deal(self, chance: Chance) -> Opening:
         context = chance("context").pick(self.contexts or all_contexts())
-        return Opening(context=context, first=chance("first").pick(PLAYERS))
+        return Opening.unchecked(context=context, first=chance("first").pick(PLAYERS))
 
     def play(self, deal: Opening, chance: Chance) -> Play[Division]:
         for player in PLAYERS:
@@ -146,8 +146,9 @@ class DealOrNoDeal(Game):
         """Ask for moves in turn and add them to the list, to the second proposal or the limit."""
         counts = deal.context.counts
         message: str | None = None
+        order = deal.order
         for turn in range(1, self.turns + 1):
-            player, partner = deal.order if turn % 2 else deal.order[::-1]
+            player, partner = order if turn % 2 else order[::-1]
             if moves and moves[-1].claim is not None:
                 objection = partial(_beyond_the_pool, counts)
                 made = ProposalMade(turn, self.turns, partner)
@@ -224,10 +225,9 @@ def _beyond_the_pool(counts: Triple, proposal: Move) -> str | None:
 
 def _division(deal: Opening, moves: list[Move], failed: str | None) -> Division:
     """How a game with these moves ended; ``failed`` aborted it, if anybody did."""
+    order = deal.order
     made = {
-        deal.order[number % 2]: move.claim
-        for number, move in enumerate(moves)
-        if move.claim is not None
+        order[number % 2]: move.claim for number, move in enumerate(moves) if move.claim is not None
     }
     first, second = (made.get(player) for player in PLAYERS)
     context = deal.context
@@ -238,6 +238,6 @@ def _division(deal: Opening, moves: list[Move], failed: str | None) -> Division:
         if second == rest(context.counts, first):
             ending = "agreement"
             points = worth(context.values[0], first), worth(context.values[1], second)
-    return Division(
+    return Division.unchecked(
         ending=ending, turns=len(moves), claims=(first, second), points=points, aborted_by=failed
     )

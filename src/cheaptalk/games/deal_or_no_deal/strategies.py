@@ -5,9 +5,9 @@ what was agreed on, and claim their part of the last offer once the partner has 
 turns run out they propose what they have.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
-from typing import Annotated, NamedTuple
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
+from typing import Annotated, NamedTuple, TypeAlias
 
 from pydantic import Field
 
@@ -26,11 +26,17 @@ from cheaptalk.games.deal_or_no_deal.events import (
     ProposalMade,
     YourTurn,
 )
-from cheaptalk.games.deal_or_no_deal.talk import kind_of, say_bundle, say_offer, say_values
+from cheaptalk.games.deal_or_no_deal.talk import (
+    REMEMBERED,
+    kind_of,
+    say_bundle,
+    say_offer,
+    say_values,
+)
 from cheaptalk.games.tactics import Share, conceded
 from cheaptalk.rules import Action, Asked, Stream, strategy
 
-Values = Sequence[float]
+Values: TypeAlias = tuple[float, float, float]
 """What a book, a hat and a ball are worth, or are taken to be."""
 
 
@@ -59,22 +65,24 @@ class View(NamedTuple):
     @property
     def theirs(self) -> Values:
         """The partner's values as far as they are known; every piece alike where they are not."""
-        return self.stated or (PILE / sum(self.me.counts),) * len(KINDS)
+        alike = PILE / sum(self.me.counts)
+        return self.stated or (alike, alike, alike)
 
 
 def look(asked: Asked) -> View:
     """What a seat sees when it is asked."""
     me: Briefing = asked.briefing
+    seat = asked.seat
     moves: list[Move] = []
+    said: list[str] = []
     for event, action in (*asked.heard, (asked.event, None)):
         if isinstance(event, YourTurn) and event.message is not None:
-            moves.append(Move(me.partner, MessageOrProposal(message=event.message)))
-        if isinstance(action, MessageOrProposal | Proposal):
-            moves.append(Move(asked.seat, action))
-    table = standing(me.counts, moves)
-    said = [move.message or "" for move in moves if move.player == me.partner]
-    spoken = any(move.player == asked.seat for move in moves)
-    return View(me, table, table.part(me.counts, asked.seat), read_values(said, me.counts), spoken)
+            said.append(event.message)
+            moves.append(Move(me.partner, say(event.message)))
+        if isinstance(action, MessageOrProposal):  # who has made a Proposal is not asked again
+            moves.append(Move(seat, action))
+    table, spoken = standing(me.counts, moves), len(moves) > len(said)
+    return View(me, table, table.part(me.counts, seat), read_values(said, me.counts), spoken)
 
 
 def read_values(messages: Iterable[str], counts: Triple) -> Values | None:
@@ -89,7 +97,7 @@ def read_values(messages: Iterable[str], counts: Triple) -> Values | None:
             kind, value = kind_of(noun), min(stated, PILE)
             together = noun.endswith("s") and value * counts[kind] > PILE
             found[kind] = value / counts[kind] if together else value
-    return [found[kind] for kind in range(len(KINDS))] if len(found) == len(KINDS) else None
+    return (found[0], found[1], found[2]) if len(found) == len(KINDS) else None
 
 
 def own(view: View, claim: Triple) -> float:
@@ -97,29 +105,32 @@ def own(view: View, claim: Triple) -> float:
     return worth(view.me.values, claim)
 
 
-def payoffs(view: View, claim: Triple) -> tuple[float, float]:
-    """What a claim pays the seat and, so far as it knows, its partner."""
-    mine, theirs = own(view, claim), worth(view.theirs, rest(view.me.counts, claim))
-    weight = view.me.objective
-    return mine + weight * theirs, theirs + weight * mine
+def payoffs(me: Briefing, theirs: Values, claim: Triple) -> tuple[float, float]:
+    """What a claim pays the seat and, by what is known of its values, its partner."""
+    mine, left = worth(me.values, claim), worth(theirs, rest(me.counts, claim))
+    return mine + me.objective * left, left + me.objective * mine
 
 
-def fairest(view: View) -> Triple:
+@lru_cache(maxsize=REMEMBERED)
+def fairest(me: Briefing, theirs: Values) -> Triple:
     """The division whose worse payoff is the best, and of these the one with the greatest sum."""
 
     def worst_then_sum(claim: Triple) -> tuple[float, float]:
-        both = payoffs(view, claim)
-        return round(min(both), 9), round(sum(both), 9)
+        one, other = payoffs(me, theirs, claim)
+        return round(min(one, other), 9), round(one + other, 9)
 
-    return max(bundles(view.me.counts), key=worst_then_sum)
+    return max(bundles(me.counts), key=worst_then_sum)
 
 
-def demand(view: View, share: float) -> Triple:
+@lru_cache(maxsize=REMEMBERED)
+def demand(me: Briefing, theirs: Values, share: float) -> Triple:
     """Of the divisions that give the seat a share of its pile, the one best for the partner."""
-    enough = [claim for claim in bundles(view.me.counts) if own(view, claim) >= share * PILE - 1e-9]
-    return max(enough, key=lambda claim: worth(view.theirs, rest(view.me.counts, claim)))
+    least = share * PILE - 1e-9
+    enough = [claim for claim in bundles(me.counts) if worth(me.values, claim) >= least]
+    return max(enough, key=lambda claim: worth(theirs, rest(me.counts, claim)))
 
 
+@lru_cache(maxsize=REMEMBERED)
 def say(message: str) -> MessageOrProposal:
     """The message."""
     return MessageOrProposal(message=message)
@@ -170,11 +181,11 @@ def honest(asked: Asked) -> Action:
     asking = isinstance(asked.event, YourTurn) and not closing(asked.event)
     if asking and not view.spoken and view.stated is None:
         return say(f"{truth} What is each worth to you?")
-    fair = fairest(view)
-    least = min(payoffs(view, fair))
+    fair = fairest(view.me, view.theirs)
+    least = min(payoffs(view.me, view.theirs, fair))
 
     def enough(offer: Triple) -> bool:
-        return payoffs(view, offer)[0] >= least - 1e-9
+        return payoffs(view.me, view.theirs, offer)[0] >= least - 1e-9
 
     return negotiate(asked, view, fair, enough, truth)
 
@@ -187,7 +198,7 @@ def greedy(asked: Asked, *, share: Share = 1.0) -> Action:
         share: the share of the 10 points demanded, in [0, 1].
     """
     view = look(asked)
-    wanted = demand(view, share)
+    wanted = demand(view.me, view.theirs, share)
     return negotiate(asked, view, wanted, lambda offer: own(view, offer) >= own(view, wanted))
 
 
@@ -198,7 +209,8 @@ def fair(asked: Asked) -> Action:
     The equal division of Lewis et al. (2017), each player counting its own points.
     """
     view = look(asked)
-    return negotiate(asked, view, demand(view, 0.5), lambda offer: own(view, offer) >= PILE / 2)
+    wanted = demand(view.me, view.theirs, 0.5)
+    return negotiate(asked, view, wanted, lambda offer: own(view, offer) >= PILE / 2)
 
 
 @strategy("player")
@@ -216,9 +228,8 @@ def conceding(asked: Asked, *, start: Share = 1.0, end: Share = 0.3, power: Powe
     stage = (asked.event.turn + 1) // 2
     rounds = min(12, view.me.turns // 2)
     share = conceded(stage, rounds, start, end, power)
-    return negotiate(
-        asked, view, demand(view, share), lambda offer: own(view, offer) >= share * PILE - 1e-9
-    )
+    wanted = demand(view.me, view.theirs, share)
+    return negotiate(asked, view, wanted, lambda offer: own(view, offer) >= share * PILE - 1e-9)
 
 
 @strategy("player")
@@ -263,7 +274,7 @@ def random(asked: Asked, *, proposing: Share = 0.2) -> Action:
     """
     draw = asked.chance("move", asked.request)
     counts = asked.briefing.counts
-    books, hats, balls = claim = draw.pick(list(bundles(counts)))
+    books, hats, balls = claim = draw.pick(bundles(counts))
     if isinstance(asked.event, ProposalMade):
         return Proposal(books=books, hats=hats, balls=balls)
     if asked.event.turn > 1 and draw.happens(proposing):

@@ -12,7 +12,7 @@ from functools import lru_cache
 from cheaptalk.games.deal_or_no_deal.contexts import KINDS, Triple, rest
 
 REMEMBERED = 4_096
-"""Readings kept: negotiators read the same messages again in every turn."""
+"""Readings and messages kept: negotiators say and read the same again in every turn."""
 NUMBERS = {
     "no": 0, "zero": 0, "a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5,
     "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
@@ -59,6 +59,7 @@ def say_bundle(bundle: Triple) -> str:
     return f"{books}, {hats} and {balls}"
 
 
+@lru_cache(maxsize=REMEMBERED)
 def say_offer(counts: Triple, claim: Triple) -> str:
     """The offer of a division in which the speaker gets this claim."""
     return f"I take {say_bundle(claim)}, and you take {say_bundle(rest(counts, claim))}."

@@ -1,6 +1,6 @@
 """Scripted diners. They know only what their seat was told."""
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import Field
 
@@ -11,11 +11,12 @@ from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, Asked, strategy
 
 Dishes = Annotated[tuple[Dish, ...], Field(min_length=1)]
+ORDERS: dict[Dish, Order] = {dish: Order(chosen_dish=dish) for dish in get_args(Dish)}
 
 
 def order(costly: bool) -> Order:
     """The order of one dish or the other."""
-    return Order(chosen_dish="costly" if costly else "cheap")
+    return ORDERS["costly" if costly else "cheap"]
 
 
 @strategy("player")
@@ -25,7 +26,7 @@ def fixed(asked: Asked, *, choices: Dishes = ("costly",)) -> Action:
     Args:
         choices: the dishes, one a round, over and over.
     """
-    return Order(chosen_dish=in_turn(choices, asked.event.round))
+    return ORDERS[in_turn(choices, asked.event.round)]
 
 
 @strategy("player")

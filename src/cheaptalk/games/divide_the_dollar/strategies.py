@@ -3,9 +3,11 @@
 G is the gold, N the number of players.
 """
 
+from functools import lru_cache
+
 from cheaptalk.games.divide_the_dollar.events import Bid, Briefing, RoundResult
 from cheaptalk.games.places import player_number
-from cheaptalk.games.rounds import Wholes, in_turn, last_report
+from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn, last_report
 from cheaptalk.rules import Action, Asked, strategy
 
 
@@ -32,6 +34,12 @@ def best_bid(golds: int, others: int) -> int:
     return min(max(golds - others, 0), golds)
 
 
+@lru_cache(maxsize=REMEMBERED)
+def bid(amount: int) -> Bid:
+    """The bid of so much gold."""
+    return Bid(bid_amount=amount)
+
+
 @strategy("player")
 def fixed(asked: Asked, *, choices: Wholes = (10,)) -> Action:
     """Bid the same whatever happens, or several bids in turn (GAMA-Bench appendix G bids 91).
@@ -39,14 +47,14 @@ def fixed(asked: Asked, *, choices: Wholes = (10,)) -> Action:
     Args:
         choices: the bids, one a round, over and over.
     """
-    return Bid(bid_amount=in_turn(choices, asked.event.round))
+    return bid(in_turn(choices, asked.event.round))
 
 
 @strategy("player")
 def random(asked: Asked) -> Action:
     """Bid anything from 0 to the gold, each equally likely."""
     draw = asked.chance("move", asked.request)
-    return Bid(bid_amount=draw.integer(0, asked.briefing.golds))
+    return bid(draw.integer(0, asked.briefing.golds))
 
 
 @strategy("player")
@@ -54,7 +62,7 @@ def equilibrium(asked: Asked) -> Action:
     """Bid an equal share of the gold (the equilibrium of GAMA-Bench section 2.1)."""
     me: Briefing = asked.briefing
     number = player_number(asked.seat)
-    return Bid(bid_amount=equilibrium_bid(me.golds, me.players, number))
+    return bid(equilibrium_bid(me.golds, me.players, number))
 
 
 @strategy("player")
@@ -63,7 +71,7 @@ def best_response(asked: Asked) -> Action:
     last: RoundResult | None = last_report(asked)
     if last is None:
         return equilibrium(asked)
-    return Bid(bid_amount=best_bid(last.golds, last.total - last.bid))
+    return bid(best_bid(last.golds, last.total - last.bid))
 
 
 @strategy("player")
@@ -76,4 +84,4 @@ def proportional(asked: Asked) -> Action:
     if last is None or last.total <= 0:
         return equilibrium(asked)
     fitting = last.golds * last.bid // last.total
-    return Bid(bid_amount=min(max(fitting, 0), last.golds))
+    return bid(min(max(fitting, 0), last.golds))

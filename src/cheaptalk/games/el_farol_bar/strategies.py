@@ -2,7 +2,7 @@
 
 from itertools import islice
 from statistics import fmean
-from typing import Annotated
+from typing import Annotated, get_args
 
 from pydantic import Field
 
@@ -14,11 +14,12 @@ from cheaptalk.rules import Action, Asked, strategy
 
 Decisions = Annotated[tuple[Decision, ...], Field(min_length=1)]
 Memory = Annotated[int, Field(ge=1, le=10_000)]
+VISITS: dict[Decision, Visit] = {one: Visit(decision=one) for one in get_args(Decision)}
 
 
 def visit(goes: bool) -> Action:
     """The decision to go, or to stay."""
-    return Visit(decision="go" if goes else "stay")
+    return VISITS["go" if goes else "stay"]
 
 
 def seen(asked: Asked, memory: int = 1) -> list[int]:
@@ -45,7 +46,7 @@ def fixed(asked: Asked, *, choices: Decisions = ("go",)) -> Action:
     Args:
         choices: the decisions, one a round, over and over.
     """
-    return Visit(decision=in_turn(choices, asked.event.round))
+    return VISITS[in_turn(choices, asked.event.round)]
 
 
 @strategy("player")

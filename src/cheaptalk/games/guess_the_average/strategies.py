@@ -1,15 +1,22 @@
 """Scripted guessers. They know only what their seat was told."""
 
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import Field
 
 from cheaptalk.games.guess_the_average import theory
 from cheaptalk.games.guess_the_average.events import Briefing, NumberChoice, RoundResult
-from cheaptalk.games.rounds import Wholes, in_turn, last_report
+from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn, last_report
 from cheaptalk.rules import Action, Asked, strategy
 
 Level = Annotated[int, Field(ge=0, le=100)]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def choose(number: int) -> NumberChoice:
+    """The choice of a number."""
+    return NumberChoice(chosen_number=number)
 
 
 @strategy("player")
@@ -19,7 +26,7 @@ def fixed(asked: Asked, *, choices: Wholes = (50,)) -> Action:
     Args:
         choices: the numbers, one a round, over and over.
     """
-    return NumberChoice(chosen_number=in_turn(choices, asked.event.round))
+    return choose(in_turn(choices, asked.event.round))
 
 
 @strategy("player")
@@ -27,14 +34,14 @@ def random(asked: Asked) -> Action:
     """Choose any number, each equally likely (level 0 of Nagel 1995)."""
     me: Briefing = asked.briefing
     draw = asked.chance("move", asked.request)
-    return NumberChoice(chosen_number=draw.integer(me.minimum, me.maximum))
+    return choose(draw.integer(me.minimum, me.maximum))
 
 
 @strategy("player")
 def equilibrium(asked: Asked) -> Action:
     """Choose the equilibrium: the least number, the greatest for ratios above 1 (section 2.1)."""
     me: Briefing = asked.briefing
-    return NumberChoice(chosen_number=theory.equilibrium(me.minimum, me.maximum, me.ratio))
+    return choose(theory.equilibrium(me.minimum, me.maximum, me.ratio))
 
 
 @strategy("player")
@@ -46,7 +53,7 @@ def level_k(asked: Asked, *, level: Level = 1) -> Action:
     """
     me: Briefing = asked.briefing
     number = theory.level_k(level, me.minimum, me.maximum, me.ratio)
-    return NumberChoice(chosen_number=number)
+    return choose(number)
 
 
 @strategy("player")
@@ -58,11 +65,11 @@ def best_response(asked: Asked) -> Action:
         return level_k(asked)
     others = round(last.average * me.players) - last.chosen
     number = theory.nearest_to_target(others, me.players, me.minimum, me.maximum, me.ratio)
-    return NumberChoice(chosen_number=number)
+    return choose(number)
 
 
 @strategy("player")
 def imitation(asked: Asked) -> Action:
     """Choose the number that won last (Vega-Redondo 1997, imitate the best); begin as level 0."""
     last: RoundResult | None = last_report(asked)
-    return random(asked) if last is None else NumberChoice(chosen_number=last.winning[0])
+    return random(asked) if last is None else choose(last.winning[0])

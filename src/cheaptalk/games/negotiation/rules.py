@@ -92,7 +92,7 @@ class Negotiation(Game):
             posted = PricePosted(stage, proposer, named.price, message, last)
             reply: Reply | ReplyOrJohn = yield Ask(responder, reply_type, posted)
             if reply.decision == "accept":
-                sale = Sale(stage=stage, price=named.price, ended="trade")
+                sale = Sale.unchecked(stage=stage, price=named.price, ended="trade")
                 for seat, payoff in self.payoffs(sale).items():
                     yield Tell(seat, Sold(stage, named.price, payoff))
                 return sale

@@ -77,6 +77,15 @@ def equilibrium_share(seat: str, rounds: int | None) -> float:
 
 
 Factor = Annotated[float, Field(gt=0)]
+ANSWERS: dict[type[Action], dict[str, Action]] = {
+    Reply: {"accept": Reply(decision="accept"), "reject": Reply(decision="reject")},
+    ReplyOrJohn: {
+        "accept": ReplyOrJohn(decision="accept"),
+        "reject": ReplyOrJohn(decision="reject"),
+        "john": ReplyOrJohn(decision="john"),
+    },
+}
+"""All answers to a price, with and without John."""
 
 SLACK = 1e-9
 """Slack in comparing gains, as a share of the own value."""
@@ -113,11 +122,9 @@ def demand(asked: Asked, gain: float, message: str = "") -> Action:
     return name_price(asked, whole / 100, message)
 
 
-def answer(asked: Asked, decision: Literal["accept", "reject"]) -> Action:
-    """Accept or reject."""
-    if asked.ask.action is ReplyOrJohn:
-        return ReplyOrJohn(decision=decision)
-    return Reply(decision=decision)
+def answer(asked: Asked, decision: Literal["accept", "reject", "john"]) -> Action:
+    """Accept or reject or, where that can be, leave for John."""
+    return ANSWERS[asked.ask.action][decision]
 
 
 def take(asked: Asked, posted: PricePosted, least: float) -> Action:
@@ -308,7 +315,7 @@ def subgame_perfect(asked: Asked, *, guess: Share = 0.4) -> Action:
     least = max(surplus, 0.0) * equilibrium_share(me.seat, me.rounds)
     match asked.event:
         case PricePosted() if surplus < 0 and asked.ask.action is ReplyOrJohn:
-            return ReplyOrJohn(decision="john")
+            return answer(asked, "john")
         case PricePosted(last=True) as posted:
             return take(asked, posted, 0.0)
     return insist(asked, least, "You can do no better by waiting.")
@@ -319,7 +326,7 @@ def random(asked: Asked) -> Action:
     """Play a random legal move: a price of up to twice the own value, or any of the answers."""
     draw = asked.chance("move", asked.request)
     if asked.ask.action is ReplyOrJohn:
-        return ReplyOrJohn(decision=draw.pick(("accept", "reject", "john")))
+        return answer(asked, draw.pick(("accept", "reject", "john")))
     if isinstance(asked.event, PricePosted):
-        return Reply(decision=draw.pick(("accept", "reject")))
+        return answer(asked, draw.pick(("accept", "reject")))
     return name_price(asked, round(draw.uniform(0, 2 * asked.briefing.value), 2))

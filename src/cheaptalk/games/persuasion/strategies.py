@@ -27,6 +27,16 @@ SENTENCES = {
 }
 """What scripted sellers say where signals are text."""
 MEANINGS = {sentence: recommended for recommended, sentence in SENTENCES.items()}
+ANSWERS: dict[type[Action], dict[bool, Action]] = {
+    Recommendation: {True: Recommendation(decision="yes"), False: Recommendation(decision="no")},
+    Pitch: {yes: Pitch(message=sentence) for yes, sentence in SENTENCES.items()},
+    Purchase: {True: Purchase(decision="yes"), False: Purchase(decision="no")},
+    SpokenPurchase: {
+        True: SpokenPurchase(decision="yes", message=""),
+        False: SpokenPurchase(decision="no", message=""),
+    },
+}
+"""Yes and no, in each way in which players are asked."""
 
 INDIFFERENCE = 0.5
 """The probability of high quality that a buyer reckons with who is not told the prior."""
@@ -36,16 +46,12 @@ SLACK = 1e-6
 
 def recommend(asked: Asked, recommended: bool) -> Action:
     """Recommend the product or advise against it, in the way that signals are sent."""
-    if asked.ask.action is Pitch:
-        return Pitch(message=SENTENCES[recommended])
-    return Recommendation(decision="yes" if recommended else "no")
+    return ANSWERS[asked.ask.action][recommended]
 
 
 def buy(asked: Asked, buys: bool) -> Action:
     """Buy the product or do not."""
-    if asked.ask.action is SpokenPurchase:
-        return SpokenPurchase(decision="yes" if buys else "no", message="")
-    return Purchase(decision="yes" if buys else "no")
+    return ANSWERS[asked.ask.action][buys]
 
 
 def advice(offered: ProductOffered) -> bool | None:

@@ -64,29 +64,34 @@ class PirateGame(Game):
             living = living[1:]
         else:
             yield Tell(living[0], Alone(self.gold))
-        return Voyage(ballots=tuple(ballots))
+        return Voyage.unchecked(ballots=tuple(ballots))
 
     def _ballot(self, number: int, living: tuple[str, ...]) -> Play[Ballot]:
         """One plan, the votes on it, and their count told to all who live."""
         proposer, *voters = living
         turn = Turn(number, living, self.gold)
         proposed: Plan = yield Ask(proposer, Plan, turn, partial(self._objection, living))
-        shares = {place_named(self, name): coins for name, coins in proposed.proposal.items()}
-        plan = tuple((seat, shares[seat]) for seat in living)
+        shares = {self._aboard(living, name): coins for name, coins in proposed.proposal.items()}
+        plan = tuple([(seat, shares[seat]) for seat in living])
         cast = yield tuple(
-            Ask(seat, Vote, PlanMade(number, proposer, plan, shares[seat])) for seat in voters
+            [Ask(seat, Vote, PlanMade(number, proposer, plan, shares[seat])) for seat in voters]
         )
-        votes = (True, *(cast[seat].decision == "accept" for seat in voters))
+        votes = (True, *[vote.decision == "accept" for vote in cast.values()])
         passed = sum(votes) >= votes_needed(len(living), self.majority)
         for seat, own in plan:
             count = Counted(number, proposer, sum(votes), len(living), passed, own)
             yield Tell(seat, count)
-        return Ballot(plan=tuple(coins for _, coins in plan), votes=votes, passed=passed)
+        own_shares = tuple([coins for _, coins in plan])
+        return Ballot.unchecked(plan=own_shares, votes=votes, passed=passed)
+
+    def _aboard(self, living: tuple[str, ...], name: str) -> str | None:
+        """The place that a plan means by a name, or None if it is the name of none."""
+        return name if name in living else place_named(self, name)
 
     def _objection(self, living: tuple[str, ...], plan: Plan) -> str | None:
         named: list[str | None] = []
         for name, coins in plan.proposal.items():
-            seat = place_named(self, name)
+            seat = self._aboard(living, name)
             if seat not in living:
                 return f'"{name[:100]}" is not aboard; name exactly {", ".join(living)}'
             if seat in named:

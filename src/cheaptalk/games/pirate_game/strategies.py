@@ -11,6 +11,7 @@ from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, Asked, strategy
 
 Coins = Annotated[int, Field(ge=0, strict=True)]
+ACCEPT, REJECT = Vote(decision="accept"), Vote(decision="reject")
 
 
 def offer_others(turn: Turn, *others: int) -> Plan:
@@ -32,7 +33,7 @@ def optimal(turn: Turn, majority: Majority) -> Plan:
 
 def vote(accept: bool) -> Vote:
     """The vote that accepts or rejects."""
-    return Vote(decision="accept" if accept else "reject")
+    return ACCEPT if accept else REJECT
 
 
 def steps_below(asked: Asked, made: PlanMade) -> int:
@@ -92,7 +93,7 @@ def fixed(
     """
     if isinstance(asked.event, Turn):
         return alike(asked.event, offer)
-    return Vote(decision=decision)
+    return vote(decision == "accept")
 
 
 @strategy("player")

@@ -3,8 +3,10 @@
 R is the factor, N the number of players: a token given brings its giver R / N, and all together R.
 """
 
+from functools import lru_cache
+
 from cheaptalk.games.public_goods.events import Briefing, Contribution, RoundResult
-from cheaptalk.games.rounds import Wholes, in_turn, last_report
+from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn, last_report
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, Asked, strategy
 
@@ -24,9 +26,15 @@ def dominant_contribution(players: int, factor: float, tokens: int) -> int | Non
     return 0 if factor < players else tokens
 
 
+@lru_cache(maxsize=REMEMBERED)
+def give(tokens: int) -> Contribution:
+    """The contribution of so many tokens."""
+    return Contribution(tokens_contributed=tokens)
+
+
 def contribute(asked: Asked, tokens: float) -> Action:
     """Give so many tokens, to the nearest whole one that is allowed."""
-    return Contribution(tokens_contributed=min(max(round(tokens), 0), asked.briefing.tokens))
+    return give(min(max(round(tokens), 0), asked.briefing.tokens))
 
 
 @strategy("player")
@@ -36,14 +44,14 @@ def fixed(asked: Asked, *, choices: Wholes = (10,)) -> Action:
     Args:
         choices: the tokens, one number a round, over and over.
     """
-    return Contribution(tokens_contributed=in_turn(choices, asked.event.round))
+    return give(in_turn(choices, asked.event.round))
 
 
 @strategy("player")
 def random(asked: Asked) -> Action:
     """Give any number of tokens, each equally likely."""
     draw = asked.chance("move", asked.request)
-    return Contribution(tokens_contributed=draw.integer(0, asked.briefing.tokens))
+    return give(draw.integer(0, asked.briefing.tokens))
 
 
 @strategy("player")

@@ -122,9 +122,11 @@ class SealedBidAuction(Rounds):
 
     def _winner(self, number: int, bids: Sequence[int], deal: Valuations) -> int:
         """The place at the table, from 0, of who wins the item."""
+        highest = max(bids)
+        if bids.count(highest) == 1:
+            return bids.index(highest)
         seats = tuple(self.places)
         favoured = deal.precedence[number - 1] if deal.precedence else ()
-        highest = max(bids)
         tied = [seat for seat, bid in zip(seats, bids, strict=True) if bid == highest]
         return seats.index(next(seat for seat in (*favoured, *seats) if seat in tied))
 

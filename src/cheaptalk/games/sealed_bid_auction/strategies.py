@@ -1,8 +1,9 @@
 """Scripted bidders, and the theory that they rest on. They know only what their seat was told."""
 
+from functools import lru_cache
 from math import floor
 
-from cheaptalk.games.rounds import Wholes, in_turn
+from cheaptalk.games.rounds import REMEMBERED, Wholes, in_turn
 from cheaptalk.games.sealed_bid_auction.events import Bid, Briefing, Price, Turn
 from cheaptalk.games.tactics import Share
 from cheaptalk.rules import Action, Asked, strategy
@@ -31,6 +32,12 @@ def equilibrium_bid(valuation: float, players: int, price: Price, low: float = 0
     return valuation if price == "second" else low + (valuation - low) * (players - 1) / players
 
 
+@lru_cache(maxsize=REMEMBERED)
+def bid(amount: int) -> Bid:
+    """The bid of so much."""
+    return Bid(bid=amount)
+
+
 @strategy("player")
 def fixed(asked: Asked, *, choices: Wholes = (50,)) -> Action:
     """Bid the same whatever happens, or several amounts in turn (GAMA-Bench appendix G).
@@ -39,21 +46,21 @@ def fixed(asked: Asked, *, choices: Wholes = (50,)) -> Action:
         choices: the bids, one a round, over and over; the highest legal bid where that is less.
     """
     turn: Turn = asked.event
-    bid = in_turn(choices, turn.round)
-    return Bid(bid=bid if turn.highest is None else min(bid, turn.highest))
+    amount = in_turn(choices, turn.round)
+    return bid(amount if turn.highest is None else min(amount, turn.highest))
 
 
 @strategy("player")
 def random(asked: Asked) -> Action:
     """Bid any whole number up to one's valuation, each equally likely."""
     turn: Turn = asked.event
-    return Bid(bid=asked.chance("move", asked.request).integer(0, turn.valuation))
+    return bid(asked.chance("move", asked.request).integer(0, turn.valuation))
 
 
 @strategy("player")
 def truthful(asked: Asked) -> Action:
     """Bid one's valuation, which is best at the second price whatever others do (Vickrey 1961)."""
-    return Bid(bid=asked.event.valuation)
+    return bid(asked.event.valuation)
 
 
 @strategy("player")
@@ -63,7 +70,7 @@ def shade(asked: Asked, *, share: Share = 0.9) -> Action:
     Args:
         share: the share of the valuation, in [0, 1].
     """
-    return Bid(bid=floor(share * asked.event.valuation + 1e-9))
+    return bid(floor(share * asked.event.valuation + 1e-9))
 
 
 @strategy("player")
@@ -74,4 +81,4 @@ def equilibrium(asked: Asked) -> Action:
     """
     me: Briefing = asked.briefing
     low = me.prior.low if me.prior else 0
-    return Bid(bid=floor(equilibrium_bid(asked.event.valuation, me.players, me.price, low) + 1e-9))
+    return bid(floor(equilibrium_bid(asked.event.valuation, me.players, me.price, low) + 1e-9))

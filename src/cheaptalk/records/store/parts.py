@@ -16,6 +16,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Part = range | None
 """The numbers of the matches of a part; None for all."""
+LARGEST = 20_000
+"""Matches of a part at most: what is made of each is in memory until the part is done."""
 WORTH_WORKERS = 5_000
 """Matches below which starting worker processes costs more than it saves."""
 PARTS = 8
@@ -32,8 +34,8 @@ def over_parts(
 ) -> list[T]:
     """What a function makes of each part of a study, in the order of storing.
 
-    This process works as well, from the last part on, and so waits for no other to start. There is
-    one part where there are few matches, or where this process registered what others do not know.
+    This process works as well, from the last part on, and so waits for no other to start. It works
+    alone where there are few matches, or where it registered what others do not know.
 
     Args:
         workers: processes, this one included. More than one needs the caller's script
@@ -43,10 +45,13 @@ def over_parts(
     Raises:
         CheaptalkError: a process was killed.
     """
-    parts = _parts(store, study, workers) if workers > 1 else []
+    parts = _parts(store, study, workers)
     if len(parts) < 2:
         with collecting(READ):
             return [work(store, study, None, *args, **kwargs)]
+    if workers == 1 or any(one.here for one in Registry.known):
+        with collecting(READ):
+            return [work(store, study, part, *args, **kwargs) for part in parts]
     with collecting(READ), processes(workers - 1, "ask for fewer workers") as pool:
         waiting = {
             part: pool.submit(_work_on, store.backend.address, study, part, work, *args, **kwargs)
@@ -73,9 +78,9 @@ def _parts(store: Store, study: str, workers: int) -> list[range]:
     )
     with store.reading() as connection:
         count, first, last = connection.execute(query).one()
-    if count < WORTH_WORKERS or any(one.here for one in Registry.known):
+    if count < WORTH_WORKERS:
         return []
-    step = -(-(last + 1 - first) // (PARTS * workers))
+    step = min(LARGEST, -(-(last + 1 - first) // (PARTS * workers)))
     return [range(at, min(at + step, last + 1)) for at in range(first, last + 1, step)]
 
 

@@ -4,6 +4,8 @@ A store is what stands in one schema of a database. Whoever writes has a lease, 
 it is not heard of any more.
 """
 
+import logging
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +21,7 @@ from cheaptalk.records.store.leases import PAUSE, WAIT, Lease, leases, own
 from cheaptalk.records.store.schema import metadata, studies
 from cheaptalk.records.store.shares import Shares
 
+LOG = logging.getLogger(__name__)
 T = TypeVar("T")
 
 EXTRA = "pip install 'cheaptalk[postgres]'"
@@ -175,12 +178,18 @@ class PostgresBackend(Backend):
         outage: float | None = None
         while True:
             try:
-                return work()
-            except StoreAway:
-                outage = outage or time.monotonic()
-                if self.lease is None or time.monotonic() - outage > OUTAGE:
+                done = work()
+            except StoreAway as away:
+                if self.lease is None or time.monotonic() - (outage or math.inf) > OUTAGE:
                     raise
-            time.sleep(PAUSE)
+                if outage is None:
+                    outage = time.monotonic()
+                    LOG.warning("%s; waiting for it", away)
+                time.sleep(PAUSE)
+            else:
+                if outage is not None:
+                    LOG.warning("%s is back", self.name)
+                return done
 
     def commit(self, work: Callable[[sa.Connection], T]) -> T:
         number, result = "", None

@@ -32,7 +32,14 @@ COLUMNS = [
     schema.matches.c.body,
 ]
 """All columns of the table of matches, the body last."""
+NAMES = [one.name for one in COLUMNS]
 NUMERIC = {int, float, type(None)}
+STATUS = {status.value: status for status in Status}
+NEEDED: dict[Status, tuple[str, ...]] = {
+    Status.FINISHED: ("kinds", "outcome", "payoffs"),
+    **{status: ("kinds",) for status in SETTLED if status is not Status.FINISHED},
+}
+"""What matches of a status have."""
 
 
 def patient(read: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
@@ -173,28 +180,16 @@ class StoreReader:
         Args:
             counted: with their matches counted by status, which takes a look at all of them.
         """
-        members, matches = schema.members, schema.matches
-        query = (
-            sa.select(members.c.study_id, matches.c.status, members.c.current, sa.func.count())
-            .join(matches, matches.c.number == members.c.match_number)
-            .group_by(members.c.study_id, matches.c.status, members.c.current)
-        )
-        counts: dict[int, dict[str, int]] = {}
-        aside: Counter[int] = Counter()
         with self.reading() as connection:
             rows = connection.execute(sa.select(schema.studies).order_by(schema.studies.c.id)).all()
-            for study_id, status, current, count in connection.execute(query) if counted else ():
-                if current:
-                    counts.setdefault(study_id, {})[status] = count
-                else:
-                    aside[study_id] += count
+            counts, aside = _counts(connection) if counted else ({}, Counter[int]())
         return [
             StudySummary(
                 r.name,
                 r.spec,
                 r.package,
                 r.created,
-                counts.get(r.id, {}),
+                +counts.get(r.id, Counter[str]()),
                 r.halted,
                 aside[r.id],
                 r.planned,
@@ -281,7 +276,7 @@ class StoreReader:
         query = (
             sa.select(table.c.reason, sa.func.count())
             .where(table.c.number.in_(members_of(study)), table.c.reason.is_not(None))
-            .where(table.c.status != Status.FORFEITED.value)
+            .where(schema.UNFINISHED, table.c.status != Status.FORFEITED.value)
             .group_by(table.c.reason)
         )
         with self.reading() as connection:
@@ -299,7 +294,8 @@ class StoreReader:
         return dict(found.most_common())
 
     def _forfeited(self, study: str) -> Iterator[MatchRecord]:
-        return self.records(study, where=schema.matches.c.status == Status.FORFEITED.value)
+        forfeited = schema.matches.c.status == Status.FORFEITED.value
+        return self.records(study, where=sa.and_(schema.UNFINISHED, forfeited))
 
     def check(self) -> str | None:
         """What is wrong with the database, or None if it is sound."""
@@ -420,25 +416,47 @@ def _record(
     Raises:
         DamagedValue: it lacks what a match of its status has, or names what is not in the store.
     """
-    status = Status(row.status)
-    needed = []
-    if row.configuration_id not in configurations:
-        raise DamagedValue(f"match {row.id} has no game")
-    if status in SETTLED:
-        needed += ["kinds", *(["body"] if bodies else [])]
-    if status is Status.FINISHED:
-        needed += ["outcome", "payoffs"]
+    of: dict[str, Any] = dict(zip(NAMES, row, strict=False))
+    status = STATUS[of["status"]]
+    needed = [*NEEDED.get(status, ()), *(["body"] if bodies and status in SETTLED else [])]
+    if of["configuration_id"] not in configurations:
+        raise DamagedValue(f"match {of['id']} has no game")
     for name in needed:
-        if getattr(row, name) is None:
-            raise DamagedValue(f"match {row.id} has no {name}")
+        if of[name] is None:
+            raise DamagedValue(f"match {of['id']} has no {name}")
     if not NUMERIC.issuperset(map(type, row[: len(NUMBERS)])):
-        strange = next(one.name for one in NUMBERS if type(getattr(row, one.name)) not in NUMERIC)
-        raise DamagedValue(f"{strange} of match {row.id} is no number")
+        strange = next(one.name for one in NUMBERS if type(of[one.name]) not in NUMERIC)
+        raise DamagedValue(f"{strange} of match {of['id']} is no number")
     return MatchRecord(
-        row.id, configurations[row.configuration_id], row.deal, row.repeat,
-        {place: seated_player(people, player) for place, player in row.seats.items()},
-        status, row.reason, row.outcome, row.payoffs, row.kinds or {},
-        row.calls, row.input_tokens, row.output_tokens, row.finished,
-        getattr(row, "body", None), row.cached_tokens, row.reasoning_tokens, row.dollars,
-        row.unpriced, row.uncounted, row.implausible, row.begun,
+        of["id"], configurations[of["configuration_id"]], of["deal"], of["repeat"],
+        {place: seated_player(people, player) for place, player in of["seats"].items()},
+        status, of["reason"], of["outcome"], of["payoffs"], of["kinds"] or {},
+        of["calls"], of["input_tokens"], of["output_tokens"], of["finished"],
+        of.get("body"), of["cached_tokens"], of["reasoning_tokens"], of["dollars"],
+        of["unpriced"], of["uncounted"], of["implausible"], of["begun"],
     )  # fmt: skip
+
+
+def _counts(connection: sa.Connection) -> tuple[dict[int, Counter[str]], Counter[int]]:
+    """The matches of studies by status, and how many of each are set aside."""
+    members, matches = schema.members, schema.matches
+    by = members.c.study_id, members.c.current
+    every = sa.select(*by, sa.func.count()).group_by(*by)
+    unfinished = (
+        sa.select(*by, matches.c.status, sa.func.count())
+        .join(matches, matches.c.number == members.c.match_number)
+        .where(schema.UNFINISHED)
+        .group_by(*by, matches.c.status)
+    )
+    counts: dict[int, Counter[str]] = {}
+    aside: Counter[int] = Counter()
+    for study, current, count in connection.execute(every):
+        if current:
+            counts[study] = Counter({Status.FINISHED.value: count})
+        else:
+            aside[study] = count
+    for study, current, status, count in connection.execute(unfinished):
+        if current:
+            counts[study] += Counter({status: count})
+            counts[study][Status.FINISHED.value] -= count
+    return counts, aside

@@ -16,6 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
     cast,
     func,
+    literal_column,
     select,
 )
 from sqlalchemy.dialects.postgresql import insert as insert  # a part of what is given away
@@ -33,7 +34,7 @@ from cheaptalk.records.store.column_types import (
     Words,
 )
 
-REVISION = "0009"
+REVISION = "0010"
 """The newest migration; a store of a later one is refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
@@ -337,7 +338,11 @@ judgements: Table = Table(
     UniqueConstraint("match_id", "judge", "item"),
 )
 
+UNFINISHED = matches.c.status != literal_column(f"'{Status.FINISHED.value}'")
+"""Matches that did not finish, which are few: written so that their index is found."""
+
 Index("matches_by_configuration", matches.c.configuration_id)
+Index("matches_unfinished", matches.c.status, sqlite_where=UNFINISHED, postgresql_where=UNFINISHED)
 Index("participants_by_study", participants.c.study_id)
 Index("plays_by_match", plays.c.match_id)
 Index("payments_by_study", payments.c.study_id)

@@ -19,9 +19,10 @@ from pydantic import BaseModel
 from cheaptalk import __version__
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.identity import roster_digest, study_digest
-from cheaptalk.records.record import Ended, Status
+from cheaptalk.records.record import SETTLED, Ended, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import Backend, StoreError, open_backend
+from cheaptalk.records.store.column_types import Words
 from cheaptalk.records.store.reader import StoreReader, chunks, members_of
 from cheaptalk.records.store.schema import insert
 from cheaptalk.records.store.shares import Shares, Undivided
@@ -386,42 +387,62 @@ NEW_MEMBER = insert(members)
 
 
 PLANNED = sa.Table(
-    "planned", sa.MetaData(), sa.Column("number", sa.Integer, primary_key=True),
-    prefixes=["TEMPORARY"],
+    "planned", sa.MetaData(), sa.Column("place", sa.Integer, primary_key=True),
+    sa.Column("id", Words, nullable=False), prefixes=["TEMPORARY"],
 )  # fmt: skip
 
+NEW_PLANNED = sa.insert(PLANNED)
 
-def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False) -> int:
+
+class Adopted(NamedTuple):
+    """What there was of matches in a store.
+
+    Attributes:
+        left: the places, in order, of those that are not in the store or have not ended.
+        set_aside: how many others of the study were set aside.
+    """
+
+    left: Sequence[int]
+    set_aside: int
+
+
+def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False) -> Adopted:
     """Count matches that are in the store already as matches of a study.
 
     Args:
         ids: of the matches; what is not in the store is passed over.
         only: set the study's other matches aside.
-
-    Returns:
-        How many were set aside.
     """
-    ours = members.c.study_id == study_id
-    planned = sa.select(PLANNED.c.number)
+    stored = sa.select(matches.c.number).join(PLANNED, PLANNED.c.id == matches.c.id)
+    mine = sa.select(members.c.match_number).where(
+        members.c.study_id == study_id, members.c.current
+    )
+    ended = matches.c.status.in_([status.value for status in SETTLED])
     with store.transaction() as connection:
         PLANNED.create(connection)
-        for some in chunks(ids):
-            found = sa.select(matches.c.number).where(matches.c.id.in_(some))
-            new = insert(PLANNED).from_select(["number"], found)
-            connection.execute(new.on_conflict_do_nothing())
-        joining = sa.select(sa.literal(study_id), PLANNED.c.number, sa.true()).where(sa.true())
-        names = ["study_id", "match_number", "current"]
-        connection.execute(NEW_MEMBER.from_select(names, joining).on_conflict_do_update(
+        for some in chunks(enumerate(ids)):
+            connection.execute(NEW_PLANNED, [{"place": place, "id": id_} for place, id_ in some])
+        left = connection.scalars(
+            sa.select(PLANNED.c.place)
+            .join(matches, sa.and_(matches.c.id == PLANNED.c.id, ended), isouter=True)
+            .where(matches.c.number.is_(None))
+            .order_by(PLANNED.c.place)
+        ).all()
+        joining = stored.with_only_columns(sa.literal(study_id), matches.c.number, sa.true())
+        new = NEW_MEMBER.from_select(
+            ["study_id", "match_number", "current"],
+            joining.distinct().where(matches.c.number.not_in(mine)),
+        )
+        connection.execute(new.on_conflict_do_update(
             index_elements=["study_id", "match_number"], set_={"current": sa.true()}
         ))  # fmt: skip
         leaving = 0
         if only:
-            past = sa.and_(ours, members.c.current, members.c.match_number.not_in(planned))
-            leaving = connection.execute(
-                sa.update(members).where(past).values(current=False)
-            ).rowcount
+            past = members.c.match_number.in_(mine), members.c.match_number.not_in(stored)
+            ours = sa.update(members).where(members.c.study_id == study_id, *past)
+            leaving = connection.execute(ours.values(current=False)).rowcount
         PLANNED.drop(connection)
-    return leaving
+    return Adopted(left, leaving)
 
 
 def set_aside(store: StoreReader, study: str) -> frozenset[str]:

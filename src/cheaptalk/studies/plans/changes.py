@@ -53,10 +53,11 @@ def changes(planned: Plan, store: Store) -> StudyChanges:
     except StoreError:
         return StudyChanges(name, [], 0, 0, len(planned.matches))
     written = planned.study.written()
-    with suppress(CheaptalkError):  # one imported, or of another version, is compared as it is
-        spec = parse_study(spec, name).written()
+    if spec != written:
+        with suppress(CheaptalkError):  # one imported, or of another version, is compared as it is
+            spec = parse_study(spec, name).written()
     found = list(differences(written, spec))
-    playable = {group.configuration.digest for group in planned.matches.groups()}
+    playable = {configuration.digest for configuration in planned.matches.configurations()}
     recorded, aside = store.count_members(name), 0
     same = not found and store.configurations(name) <= playable
     if recorded and planned.whole and not same:  # else the ids of a plan need not be looked at

@@ -2,10 +2,11 @@
 
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import accumulate, chain
+from itertools import accumulate, chain, islice
 from typing import NamedTuple, overload
 
 from cheaptalk.records import configuration_digest
@@ -90,10 +91,13 @@ def match_of(
     configuration: Configuration, dealt: Dealt, seating: tuple[Seated, ...], repeat: int
 ) -> PlannedMatch:
     """A match with its identity."""
-    deal = "" if dealt.explicit is None else dealt.explicit.model_dump_json()
-    players = (player.digest for player in seating)
-    identity = match_digest(configuration.digest, dealt.seed, deal, repeat, players)
+    identity = _identity(configuration.digest, dealt, [one.digest for one in seating], repeat)
     return PlannedMatch(identity, configuration, dealt, seating, repeat)
+
+
+def _identity(configuration: str, dealt: Dealt, players: Sequence[str], repeat: int) -> str:
+    deal = "" if dealt.explicit is None else dealt.explicit.model_dump_json()
+    return match_digest(configuration, dealt.seed, deal, repeat, players)
 
 
 class NumberedDeals(Sequence[Dealt]):
@@ -215,23 +219,47 @@ class Block:
         places = DrawnPlaces(size, partial(_drawn, self.possible, size, stream))
         return Block(self.configuration, self.deals, self.seatings, self.repeats, places)
 
-    def groups(self) -> Iterator[Group]:
-        """Its matches by who plays them, in the order in which each first plays."""
+    @cached_property
+    def instant(self) -> tuple[bool, ...]:
+        """Whether all players of each seating are scripts."""
+        return tuple(map(_instant, self.seatings))
+
+    @cached_property
+    def _seated(self) -> list[tuple[int, int, int]]:
+        """The seatings that play, in the order in which each first does: its number, the place of
+        its first match, and how many it has."""
         if self.drawn is None:
             each = len(self.deals) * self.repeats
-            for row, seating in enumerate(self.seatings if each else ()):
-                first_match = partial(self.match, row * self.repeats)
-                yield Group(self.configuration, seating, each, first_match)
-            return
-        first: dict[int, int] = {}
-        counts: dict[int, int] = {}
-        for place in self.drawn:
-            row = self.seated(place)
-            first.setdefault(row, place)
-            counts[row] = counts.get(row, 0) + 1
-        for row, count in counts.items():
-            first_match = partial(self.match, first[row])
-            yield Group(self.configuration, self.seatings[row], count, first_match)
+            return [
+                (row, row * self.repeats, each) for row in range(len(self.seatings) if each else 0)
+            ]
+        rows = [*map(self.seated, self.drawn)]
+        first = dict(zip(reversed(rows), reversed(self.drawn), strict=True))
+        return [(row, first[row], count) for row, count in Counter(rows).items()]
+
+    @cached_property
+    def players(self) -> tuple[Seated, ...]:
+        """Everyone who plays, once."""
+        rows = (self.seatings[row] for row, _, _ in self._seated)
+        return tuple(dict.fromkeys(chain.from_iterable(rows)))
+
+    def kinds(self) -> Iterator[tuple[bool, int]]:
+        """How many of its matches are between scripts alone, and how many are not, in parts."""
+        return ((self.instant[row], count) for row, _, count in self._seated)
+
+    def groups(self) -> Iterator[Group]:
+        """Its matches by who plays them, in the order in which each first plays."""
+        for row, place, count in self._seated:
+            yield Group(self.configuration, self.seatings[row], count, partial(self.match, place))
+
+    def ids(self) -> Iterator[str]:
+        """The ids of its matches, in order, which takes less time than to make them."""
+        configuration = self.configuration.digest
+        seatings = [[player.digest for player in seating] for seating in self.seatings]
+        for place in self.places():
+            pair, repeat = divmod(place, self.repeats)
+            deal, row = divmod(pair, len(seatings))
+            yield _identity(configuration, self.deals[deal], seatings[row], repeat)
 
 
 def _drawn(possible: int, size: int, stream: Callable[[], Stream]) -> Sequence[int]:
@@ -278,6 +306,31 @@ class PlannedMatches(Sequence[PlannedMatch]):
         block = self.blocks[number]
         return block.match(block.places()[found - self._starts[number]])
 
+    def ids(self, start: int = 0) -> Iterator[str]:
+        """The ids of all matches from this number on, in order."""
+        made = chain.from_iterable(block.ids() for block in self.blocks)
+        return islice(chain(made, (match.id for match in self.more)), start, None)
+
+    def kinds(self, numbers: Sequence[int]) -> Counter[tuple[str, bool]]:
+        """How many of the matches with these numbers are of which game, and whether all their
+        players are scripts."""
+        found: Counter[tuple[str, bool]] = Counter()
+        if len(numbers) == len(self):
+            for block in self.blocks:
+                for instant, count in block.kinds():
+                    found[block.configuration.game.name, instant] += count
+            numbers = range(self._starts[-1], len(self))
+        for number in numbers:
+            if number >= self._starts[-1]:
+                match = self.more[number - self._starts[-1]]
+                found[match.configuration.game.name, match.scripted] += 1
+            else:
+                at = bisect_right(self._starts, number) - 1
+                block = self.blocks[at]
+                row = block.seated(block.places()[number - self._starts[at]])
+                found[block.configuration.game.name, block.instant[row]] += 1
+        return found
+
     def extend(self, matches: Iterable[PlannedMatch]) -> None:
         """Add matches behind all others."""
         self.more.extend(matches)
@@ -291,6 +344,26 @@ class PlannedMatches(Sequence[PlannedMatch]):
         """All matches by configuration and seating, without making each of them."""
         for block in self.blocks:
             yield from block.groups()
+        yield from self._further_groups()
+
+    def first_groups(self) -> Iterator[Group]:
+        """Of all groups those in which somebody sits down at a game for the first time."""
+        known: set[tuple[str, Seated]] = set()
+        for block in self.blocks:
+            game = block.configuration.game.name
+            if any((game, player) not in known for player in block.players):
+                yield from self._first(block.groups(), known)
+        yield from self._first(self._further_groups(), known)
+
+    @staticmethod
+    def _first(groups: Iterable[Group], known: set[tuple[str, Seated]]) -> Iterator[Group]:
+        for group in groups:
+            sitting = {(group.configuration.game.name, player) for player in group.seating}
+            if not sitting <= known:
+                known |= sitting
+                yield group
+
+    def _further_groups(self) -> Iterator[Group]:
         found: dict[tuple[str, tuple[Seated, ...]], list[PlannedMatch]] = {}
         for match in self.more:
             found.setdefault((match.configuration.digest, match.seating), []).append(match)
@@ -307,7 +380,7 @@ class PlannedMatches(Sequence[PlannedMatch]):
             done: marks of those that are, by their number.
             instant: whether those between scripts are wanted.
             start: the number of the first that is looked at.
-            stop: the number of the one behind the last; None for all.
+            stop: that of the one behind the last; none ends with the last of all.
         """
         stop = len(self) if stop is None else stop
         for block, place, number in self._wanted(instant, start, stop):
@@ -324,7 +397,7 @@ class PlannedMatches(Sequence[PlannedMatch]):
     ) -> Iterator[tuple[Block | None, int, int]]:
         """Blocks (None for the further matches), places in them and numbers of all such matches."""
         for first, block in zip(self._starts, self.blocks, strict=False):
-            wanted = [_instant(seating) is instant for seating in block.seatings]
+            wanted = [one is instant for one in block.instant]
             here = slice(max(0, start - first), max(0, stop - first))
             if any(wanted):
                 for number, place in enumerate(block.places()[here], first + here.start):
@@ -354,10 +427,19 @@ class Marks:
 
     def set(self, number: int) -> None:
         """Mark one."""
-        byte, bit = divmod(number, 8)
-        if byte >= len(self._bits):
-            self._bits.extend(bytes(byte + 1 - len(self._bits)))
-        self._bits[byte] |= 1 << bit
+        self.set_all(number, number + 1)
+
+    def set_all(self, start: int, stop: int, but: Iterable[int] = ()) -> None:
+        """Mark all from one to the one before another, but for some of them."""
+        self._bits.extend(bytes(max(0, -(-stop // 8) - len(self._bits))))
+        whole = range(-(-start // 8), stop // 8)
+        self._bits[whole.start : whole.stop] = b"\xff" * len(whole)
+        edges = (number for number in (*range(start, min(stop, whole.start * 8)),
+                                       *range(max(start, whole.stop * 8), stop)))  # fmt: skip
+        for number in edges:
+            self._bits[number >> 3] |= 1 << (number & 7)
+        for number in but:
+            self._bits[number >> 3] &= ~(1 << (number & 7))
 
     def __getitem__(self, number: int) -> bool:
         byte, bit = divmod(number, 8)

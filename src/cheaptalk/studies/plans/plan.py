@@ -93,13 +93,13 @@ class Plan:
 
     def players(self) -> dict[str, Seated]:
         """Everyone who sits down, by digest."""
-        groups = self.matches.groups()
+        groups = self.matches.first_groups()
         return {player.digest: player for group in groups for player in group.seating}
 
     def seats(self) -> dict[tuple[str, Seated], Group]:
         """Everyone who sits down at a game, by its name, with their first matches."""
         found: dict[tuple[str, Seated], Group] = {}
-        for group in self.matches.groups():
+        for group in self.matches.first_groups():
             for player in group.seating:
                 found.setdefault((group.configuration.game.name, player), group)
         return found

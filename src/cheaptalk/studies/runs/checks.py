@@ -131,7 +131,7 @@ def try_strategies(planned: Plan) -> None:
         StudyError: the rules refuse a player's move.
     """
     tried: set[tuple[str, Seated]] = set()
-    for group in planned.matches.groups():
+    for group in planned.matches.first_groups():
         game = group.configuration.game
         fresh = {(game.name, one) for one in group.seating if one.scripted} - tried
         if fresh:

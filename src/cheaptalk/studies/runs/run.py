@@ -3,11 +3,11 @@
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, nullcontext
 from functools import partial
 from importlib import import_module
-from itertools import groupby, islice
+from itertools import groupby
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
@@ -199,16 +199,13 @@ class _Run:
         self.others = 0 if whole is None else len(whole.matches) - len(planned.matches)
         self.rows = StudyRows(store, planned.study.name, planned.study.written())
         planned.matches.extend(redealt(planned, store))
-        groups = list(planned.matches.groups())
-        games = {one.configuration.digest: one.configuration.game for one in groups}
+        games = {one.digest: one.game for one in planned.matches.configurations()}
         players = {key: (one.label, one.spec) for key, one in planned.players().items()}
         self.rows.add(games, players)
         self.began = time.monotonic()
         self.portable = all(spec.portable() for _, spec in players.values())
-        self.instant = sum(group.matches for group in groups if group.instant)
+        self.instant = 0
         self.live, self.scripted = TimeLeft(expected=expected), TimeLeft()
-        for group in groups:
-            self._time(group.instant).plan(group.configuration.game.name, group.matches)
         ended = 0 if whole is None else self._adopt(whole)
         self.take_up(0, only=planned.whole)
         if whole is not None:
@@ -223,41 +220,28 @@ class _Run:
         Args:
             only: set the study's other matches aside.
         """
-        count = len(self.plan.matches) - start
+        matches = self.plan.matches
+        left: Sequence[int] = range(start, len(matches))
         if not self.store.empty():
-            known = self._look_up(start)
-            self.progress.set_aside += adopt(self.store, self.rows.id, known, only=only)
-        self.progress.planned += count
+            found = adopt(self.store, self.rows.id, matches.ids(start), only=only)
+            self.progress.set_aside += found.set_aside
+            left = [start + place for place in found.left]
+            self.settled.set_all(start, len(matches), but=left)
+        self.progress.planned += len(matches) - start
+        self.progress.before += len(matches) - start - len(left)
+        for (game, instant), count in matches.kinds(left).items():
+            self._time(instant).plan(game, count)
+            self.instant += count if instant else 0
         if self.checked.batching is None:
             check_collected(self.store, self.plan.study.name, self.left(instant=False))
 
     def _adopt(self, whole: Plan) -> int:
         """Take up what has ended of the whole study, of which a part is played; how much has."""
-        ended = 0
-
-        def stored() -> Iterator[str]:
-            nonlocal ended
-            for some in chunks(whole.matches):
-                known = self.store.statuses(match.id for match in some)
-                ended += sum(status in SETTLED for status in known.values())
-                yield from known
-
-        if not self.store.empty():
-            self.progress.set_aside += adopt(self.store, self.rows.id, stored(), only=whole.whole)
-        return ended
-
-    def _look_up(self, start: int) -> Iterator[str]:
-        """Mark the matches from this one on that have ended; those of them that are stored."""
-        numbered = enumerate(islice(self.plan.matches, start, None), start)
-        for some in chunks(numbered):
-            known = self.store.statuses(match.id for _, match in some)
-            for number, match in some:
-                if known.get(match.id) in SETTLED:
-                    self.settled.set(number)
-                    self.progress.before += 1
-                    self.instant -= match.scripted
-                    self._time(match.scripted).drop(match.configuration.game.name)
-            yield from known
+        if self.store.empty():
+            return 0
+        found = adopt(self.store, self.rows.id, whole.matches.ids(), only=whole.whole)
+        self.progress.set_aside += found.set_aside
+        return len(whole.matches) - len(found.left)
 
     def _time(self, instant: bool) -> TimeLeft:
         """Whose time is told: that of matches between scripts, or of those with others."""
@@ -316,12 +300,9 @@ class _Run:
         self._play_scripted(workers if self.portable else 1)
         self._play_others()
         if not self.progress.halted and (again := redealt(self.plan, self.store)):
-            for number in range(start):
-                self.settled.set(number)
+            self.settled.set_all(0, start)
             self.plan.matches.extend(again)
-            self.instant = sum(match.scripted for match in again)
-            for match in again:
-                self._time(match.scripted).plan(match.configuration.game.name, 1)
+            self.instant = 0
             self.take_up(start)
             self.go(workers)
 

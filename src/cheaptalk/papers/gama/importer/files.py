@@ -41,7 +41,7 @@ class GamaMessage(GamaModel):
 
     role: str
     content: str = ""
-    parts: list[str] = []
+    parts: list[str] = Field(default_factory=list)
 
     @property
     def text(self) -> str:

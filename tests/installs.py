@@ -1,0 +1,184 @@
+"""The wheel in bare environments: what it does without an extra, and with each.
+
+``python -m tests.installs`` makes an environment for each extra, from the wheel in ``dist/`` and
+what an index of packages has, and uses it; ``--python 3.12 --extra web`` chooses.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from docs.blocks import BASH, ROOT, environment
+
+NONE = "none"
+"""Stands for no extra."""
+STUDY = """
+name: small
+deals: 3
+games: [{game: bargaining, fixed: {money: 100, horizon: 6}}]
+players: {fair: equal_split, firm: boulware}
+"""
+PLAYED = "cheaptalk run small.yaml\n"
+TALK = """
+cat > talk.yaml <<'END'
+name: talk
+deals: 4
+games: [{game: deal_or_no_deal}]
+players: {honest: honest}
+pairing: self
+END
+cheaptalk run talk.yaml
+"""
+USES = {
+    NONE: """
+        cheaptalk --help
+        cheaptalk run quickstart
+        cheaptalk show "$(cheaptalk plan quickstart --matches | cut -d' ' -f1 | head -1)"
+        """,
+    "report": PLAYED + "cheaptalk report small --out report.html; test -s report.html",
+    "web": """
+        cheaptalk serve --demo --port 8130 > said & trap "kill $!" EXIT
+        until grep Open said; do kill -0 $!; sleep 0.2; done
+        cheaptalk bots http://127.0.0.1:8130/ --people 1 --think 0 --game bargaining
+        """,
+    "analysis": PLAYED + "cheaptalk metagame small --out page.html; test -s page.html",
+    "figures": PLAYED + "cheaptalk report small --figures figures; ls figures/*.pdf",
+    "predict": """
+        cheaptalk run glee-small
+        cheaptalk report glee-small --recipe glee --set splits=1 --tables tables
+        test -s tables/predictions.csv
+        """,
+    "learn": """
+        cheaptalk train nfsp --game BG4 --out bg4.policy --matches 256 --with hidden=4
+        test -s bg4.policy
+        """,
+    "lm": f"""
+        PYTHONPATH={ROOT} python - <<'END'
+from pathlib import Path
+from tests.tiny_model import make_tiny_model
+make_tiny_model(Path("tiny"))
+END
+        cheaptalk run small.yaml --player tiny='{{model: hf/tiny, tries: 1, max_tokens: 8}}'
+        """,
+    "tune": TALK + """
+        cheaptalk export talk --out chats --format chats --style tagged
+        cheaptalk lm pretrain chats/chats.jsonl --out model --shape hidden=16 --shape layers=1
+        test -s model/config.json
+        """,
+    "postgres": f"""
+        PYTHONPATH={ROOT} python - <<'END'
+import cheaptalk as ct
+from tests.postgres import LACKING, Databases, serving
+if LACKING:
+    raise SystemExit(LACKING)
+with serving() as server:
+    print(ct.run(ct.load_study("small.yaml"), Databases(server).new()))
+END
+        """,
+    "ray": "cheaptalk run small.yaml --on ray",
+    "openenv": """
+        python - <<'END'
+import cheaptalk as ct
+print(ct.adapters.openenv_app("deal_or_no_deal", other="fair", style="tagged").openapi()["info"])
+END
+        """,
+    "inspect": PLAYED + """
+        cheaptalk run small.yaml --player model='{model: script/legal}'
+        cheaptalk export small --format inspect --out logs; ls logs/*
+        """,
+    "pettingzoo": """
+        python - <<'END'
+from pettingzoo.test import api_test
+import cheaptalk as ct
+api_test(ct.adapters.pettingzoo_env("item_bargaining"), num_cycles=20)
+END
+        """,
+    "openspiel": """
+        python - <<'END'
+import pyspiel
+import cheaptalk as ct
+game = ct.adapters.openspiel_game("item_bargaining", {"quantities": [1, 1], "highest_value": 1})
+print(pyspiel.nash_conv(game, pyspiel.UniformRandomPolicy(game)))
+END
+        """,
+    "telemetry": PLAYED.replace("\n", " --telemetry\n"),
+    "tensorboard": PLAYED.replace("\n", " --track tensorboard:board; ls board/small/*\n"),
+    "wandb": PLAYED.replace("\n", " --track wandb:mine; ls wandb\n"),
+    "mlflow": PLAYED.replace("\n", " --track mlflow:sqlite:///mlflow.db; test -s mlflow.db\n"),
+    "hub": PLAYED + """
+        python - <<'END'
+import cheaptalk as ct
+from huggingface_hub import DatasetCard
+ct.adapters.write_dataset("cheaptalk.sqlite", "small", "dataset", title="Small", licence="cc0-1.0")
+print(DatasetCard.load("dataset/README.md").data.to_dict())
+END
+        """,
+}  # fmt: skip
+"""The smallest use of each extra, as commands that end with an error where it does not work."""
+
+
+def use(extra: str, programs: Path, folder: Path) -> tuple[bool, str]:
+    """Use an extra in a folder: whether that worked, and what was said.
+
+    Args:
+        extra: its name.
+        programs: where ``python`` and ``cheaptalk`` are.
+        folder: an empty one.
+    """
+    (folder / "small.yaml").write_text(STUDY, encoding="utf-8")
+    there = environment(folder / "home") | {
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9",  # nobody listens
+    }
+    done = subprocess.run(
+        [BASH, "-euo", "pipefail", "-c", USES[extra]], cwd=folder, env=there, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+    )  # fmt: skip
+    return done.returncode == 0, done.stdout
+
+
+def installed(wheel: Path, extra: str, python: str, folder: Path) -> int:
+    """Make an environment of the wheel with an extra: how many packages it then holds.
+
+    Raises:
+        CalledProcessError: it cannot be made.
+    """
+    uv = Path(sys.executable).parent / "uv"
+    subprocess.run([uv, "venv", "--quiet", "--python", python, folder], check=True)
+    wanted = str(wheel) if extra == NONE else f"{wheel}[{extra}]"
+    subprocess.run([uv, "pip", "install", "--quiet", "--python", folder, wanted], check=True)
+    return len(list(folder.glob("lib/python*/site-packages/*.dist-info")))
+
+
+def tried(wheel: Path, extra: str, python: str) -> bool:
+    """Install and use an extra, and print how that went: whether it works."""
+    name, began = f"{python} [{extra}]", time.monotonic()
+    with TemporaryDirectory() as made:
+        venv, place = Path(made) / "venv", Path(made) / "use"
+        place.mkdir()
+        try:
+            packages = installed(wheel, extra, python, venv)
+        except subprocess.CalledProcessError:
+            print(f"{name} cannot be installed", flush=True)
+            return False
+        between = time.monotonic()
+        works, said = use(extra, venv / "bin", place)
+    took = f"{between - began:.0f} s to install, {time.monotonic() - between:.0f} s to use"
+    print(f"{name} {'works' if works else 'FAILS'}: {packages} packages, {took}", flush=True)
+    print("" if works else said, end="", flush=True)
+    return works
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--python", action="append", help="a version or a path; repeat it")
+    parser.add_argument("--extra", action="append", choices=USES, help="one alone; repeat it")
+    chosen = parser.parse_args()
+    (built,) = (ROOT / "dist").glob("*.whl")
+    pythons, extras = chosen.python or [sys.executable], chosen.extra or list(USES)
+    tries = [tried(built, extra, python) for python in pythons for extra in extras]
+    sys.exit(not all(tries))

@@ -1,0 +1,103 @@
+"""What is built of a commit: the same bytes each time, all that belongs into it, a container."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from http.client import HTTPConnection
+from inspect import signature
+from pathlib import Path
+
+import pytest
+from docs.blocks import environment, free_port
+
+from cheaptalk.cli.studies.serve import serve
+from tests.installs import NONE, use
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+OTHER = "127.0.0.2"
+"""An address of this machine at which nobody is who listens at 127.0.0.1 alone."""
+
+
+def run(*words: object, umask: int = -1, **variables: str) -> str:
+    done = subprocess.run(
+        list(map(str, words)), cwd=ROOT, env=os.environ | variables, umask=umask, text=True,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def make(dist: Path, umask: int = -1) -> dict[str, bytes]:
+    """What ``make dist`` builds in this environment: files by name."""
+    known = ("-o", f"{BIN.parent}/.installed-dev", f"VENV={BIN.parent}")
+    run("make", *known, "dist", f"DIST={dist}", umask=umask)
+    return {file.name: file.read_bytes() for file in dist.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheel and the sdist of the last commit."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("only a checkout has a last commit")
+    folder = tmp_path_factory.mktemp("built") / "dist"
+    assert {Path(name).suffix for name in make(folder)} == {".whl", ".gz"}
+    return folder
+
+
+def test_two_builds_of_a_commit_are_the_same_bytes(dist: Path, tmp_path: Path) -> None:
+    again = make(tmp_path / "elsewhere" / "dist", umask=0o077)
+    assert again == {file.name: file.read_bytes() for file in dist.iterdir()}
+
+
+def test_the_sdist_builds_the_same_wheel(dist: Path, tmp_path: Path) -> None:
+    (sdist,), (wheel,) = dist.glob("*.tar.gz"), dist.glob("*.whl")
+    command = [BIN / "uv", "build", "--wheel", "--offline", "--no-build-isolation"]
+    command += ["--python", sys.executable, "--out-dir", tmp_path, sdist]
+    moment = run("git", "log", "-1", "--format=%ct").strip()
+    run(*command, SOURCE_DATE_EPOCH=moment)
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+
+
+def test_the_wheel_holds_the_package_whole_and_nothing_else(dist: Path) -> None:
+    (wheel,) = dist.glob("*.whl")
+    held = set(zipfile.ZipFile(wheel).namelist())
+    package = {name for name in held if ".dist-info/" not in name}
+    committed = run("git", "ls-tree", "-r", "-z", "--name-only", "HEAD", "src").split("\0")
+    assert package == {name.removeprefix("src/") for name in committed if name}
+    assert "cheaptalk/py.typed" in package
+    about = {name.partition("/")[2] for name in held - package}
+    assert about == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "licenses/LICENSE"}
+
+
+def test_a_container_serves_the_demo_at_its_port_and_keeps_it_in_its_volume(tmp_path: Path) -> None:
+    recipe = re.findall(r"^([A-Z]+) (.*)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+    said = dict(recipe)
+    assert said["VOLUME"] == said["WORKDIR"]
+    command = [*json.loads(said["ENTRYPOINT"]), *json.loads(said["CMD"])]
+    assert int(said["EXPOSE"]) == signature(serve).parameters["port"].default
+    port = free_port()
+    with subprocess.Popen(
+        [*command, "--port", str(port)], cwd=tmp_path, env=environment(tmp_path),
+        text=True, stdout=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        try:
+            assert server.stdout is not None
+            assert "Open http://" in server.stdout.readline()
+            asked = HTTPConnection(OTHER, port, timeout=60)
+            asked.request("GET", "/", headers={"Host": f"localhost:{port}"})
+            assert asked.getresponse().status == 200
+            asked.close()
+        finally:
+            server.terminate()
+    assert (tmp_path / "cheaptalk.sqlite").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", [NONE, "web", "figures", "pettingzoo", "openspiel"])
+def test_what_environments_are_tried_with_works_in_this_one(extra: str, tmp_path: Path) -> None:
+    works, said = use(extra, BIN, tmp_path)
+    assert works, said
