@@ -80,6 +80,11 @@ with serving() as server:
 END
         """,
     "ray": "cheaptalk run small.yaml --on ray",
+    "archive": PLAYED + """
+        cheaptalk archive kept
+        cheaptalk restore kept again.sqlite
+        cheaptalk status small --store again.sqlite
+        """,
     "openenv": """
         python - <<'END'
 import cheaptalk as ct
