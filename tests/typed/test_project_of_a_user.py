@@ -69,7 +69,7 @@ def test_what_it_calls_does_what_it_says(tmp_path: Path, monkeypatch: pytest.Mon
         outlook = studies.planned(store)
     assert (outlook.settled, studies.known(path)) == (whole.planned, ["mine"])
     assert len(studies.joined().players) > len(studies.STUDY.players)
-    assert len(ct.plan(studies.seatings(["a", "b"])).matches) == 4
+    assert len(ct.plan(studies.seatings(["linear", "boulware"])).matches) == 4
     assert "quickstart" in studies.presets()
     found = results.found(path)
     assert all(payoffs is not None and payoffs["alice"] > 10 for payoffs in found.values())

@@ -28,9 +28,9 @@ STUDY = ct.Study(
 )
 
 
-def seatings(labels: list[str]) -> ct.Study:
-    pairs: list[list[str]] = [[one, other] for one in labels for other in labels]
-    players: dict[str, str] = dict.fromkeys(labels, "equal_split")
+def seatings(strategies: list[str]) -> ct.Study:
+    pairs: list[list[str]] = [[one, other] for one in strategies for other in strategies]
+    players: dict[str, str] = {one: one for one in strategies}
     return ct.Study(name="all", games=[{"game": "bargaining"}], players=players, pairing=pairs)
 
 
