@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import fields
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -375,11 +376,16 @@ REPLACE = NEW.on_conflict_do_update(
 JOIN = insert(schema.members).on_conflict_do_nothing()
 
 
+PLAYED = tuple(one.name for one in fields(Ended))
+played = attrgetter(*PLAYED)
+
+
 def _row(match: NewMatch) -> dict[str, Any]:
     row = match._asdict()
     end = row.pop("ended")
-    played = {one.name: getattr(end, one.name) for one in fields(end)}
-    return row | played | {"status": end.status.value}
+    row.update(zip(PLAYED, played(end), strict=True))
+    row["status"] = end.status.value
+    return row
 
 
 matches, members = schema.matches, schema.members

@@ -35,11 +35,11 @@ class Seated:
     def digest(self) -> str:
         return player_digest(self.spec)
 
-    @property
+    @cached_property
     def scripted(self) -> bool:
         return self.spec.instant
 
-    @property
+    @cached_property
     def asked(self) -> bool:
         """Whether it is a model or a person, of whom an answer may not come."""
         return self.spec.may_fail
