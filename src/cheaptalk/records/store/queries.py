@@ -218,7 +218,18 @@ def overview(store: Store, study: str, *, past: bool = False) -> Overview:
 
 def places_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[str, str]]:
     """The places of each game of a study with their roles; see :class:`Overview`."""
-    return overview(store, study, past=past).places
+    one = (
+        sa.select(members.c.match_number)
+        .join(matches, matches.c.number == members.c.match_number)
+        .join(studies, studies.c.id == members.c.study_id)
+        .where(studies.c.name == study, matches.c.configuration_id == configurations.c.id)
+        .where(sa.true() if past else members.c.current)
+        .limit(1)
+        .scalar_subquery()
+    )
+    with store.reading() as connection:
+        numbers = connection.scalars(sa.select(one).select_from(configurations)).all()
+    return _places(store, study, (number for number in numbers if number is not None))
 
 
 def _places(store: Store, study: str, numbers: Iterable[int]) -> dict[str, dict[str, str]]:
