@@ -244,11 +244,8 @@ def check_free(store: Store) -> None:
         StoreError: it cannot be written.
     """
     try:
-        with store.writing():
-            return
+        store.backend.check_free()
     except StoreHeld:
-        if store.backend.shared():
-            return
         with suppress(ControlError):
             if (state := account_of(store)) is not None:
                 raise StoreHeld(_busy(store, state)) from None

@@ -135,9 +135,23 @@ class Backend(ABC):
         with self.holding(0):
             yield Undivided()
 
-    def shared(self) -> bool:
-        """Whether whoever writes to it now shares the work with others that come."""
-        return False
+    def check_free(self) -> None:
+        """See that nobody writes to it who shares the work with no other.
+
+        Raises:
+            StoreHeld: somebody does.
+            StoreError: it cannot be written.
+        """
+        with self.holding(0):
+            pass
+
+    def held(self) -> bool:
+        """Whether somebody writes to it; who was killed does not any more."""
+        try:
+            with self.holding(0):
+                return False
+        except StoreError:
+            return True
 
     def patiently(self, work: Callable[[], T]) -> T:
         """Do some reading; once more where the database was away and this process holds it."""

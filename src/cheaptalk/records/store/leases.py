@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Event, Thread
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -72,15 +72,15 @@ def _key(number: sa.ColumnElement[int]) -> sa.ColumnElement[int]:
 WAIT = sa.select(sa.func.pg_advisory_xact_lock(TRANSACTION, sa.func.hashtext(
     sa.func.current_schema()
 )))  # fmt: skip
-LOST = sa.delete(leases).where(
-    sa.or_(
-        sa.func.greatest(leases.c.until, _later(SERVER, sa.bindparam("seconds"))) < NOW,
-        sa.and_(  # the connection is gone, and not with its server
-            leases.c.server == SERVER,
-            sa.func.pg_try_advisory_xact_lock(HOLDING, _key(leases.c.number)),
-        ),
-    )
+GONE = sa.or_(
+    sa.func.greatest(leases.c.until, _later(SERVER, sa.bindparam("seconds"))) < NOW,
+    sa.and_(  # the connection is gone, and not with its server
+        leases.c.server == SERVER,
+        sa.func.pg_try_advisory_xact_lock(HOLDING, _key(leases.c.number)),
+    ),
 )
+"""Leases of who is not heard of any more."""
+LOST = sa.delete(leases).where(GONE)
 LOCK = sa.select(sa.func.pg_advisory_lock(HOLDING, _key(sa.bindparam("lease", type_=sa.Integer))))
 RENEW = (
     sa.update(leases)
@@ -88,6 +88,19 @@ RENEW = (
     .values(until=UNTIL)
     .returning(leases.c.halted, sa.cast(sa.func.pg_current_xact_id(), sa.Text))
 )
+
+
+class Holder(NamedTuple):
+    """Who has a lease, and what is shared; None for who is alone."""
+
+    holder: str
+    work: str | None
+
+
+def holders(connection: sa.Connection) -> list[Holder]:
+    """Who has a lease now, the oldest first."""
+    there = sa.select(leases.c.holder, leases.c.work).where(~GONE).order_by(leases.c.number)
+    return [Holder(*row) for row in connection.execute(there, {"seconds": LEASE})]
 
 
 class Lease:
@@ -110,7 +123,6 @@ class Lease:
     def __init__(self, engine: sa.Engine, name: str, work: str | None, wait: float) -> None:
         self.name = name
         self.work = work
-        self.first = True
         self.halted: str | None = None
         self._engine = engine.execution_options(isolation_level="READ COMMITTED")
         self._over = Event()
@@ -133,6 +145,7 @@ class Lease:
     def _taken(self, wait: float) -> int:
         until = time.monotonic() + wait
         while True:
+            self.first = True
             self._connection = connection = self._engine.connect()
             try:
                 with connection.begin():
@@ -149,14 +162,22 @@ class Lease:
                 raise refusal
             time.sleep(PAUSE)
 
-    def _refusal(self, connection: sa.Connection) -> StoreError | None:
-        """Why the store cannot be taken now, if it cannot."""
+    def _refusal(self, connection: sa.Connection) -> StoreHeld | None:
+        """Why the store cannot be taken now, if it cannot and may be soon.
+
+        Raises:
+            StoreHeld: others share other work, which takes its time.
+            StoreError: others share the work and are of another version.
+        """
         for other in connection.execute(sa.select(leases).order_by(leases.c.number)):
             self.first = False
-            if self.work is None or other.work != self.work:
-                return StoreHeld(f"{self.name}: {held_by(other.holder)}")
+            held = StoreHeld(f"{self.name}: {held_by(other.holder)}")
+            if self.work is None or other.work is None:
+                return held
+            if other.work != self.work:
+                raise held
             if other.version != __version__:
-                return StoreError(
+                raise StoreError(
                     f"{self.name}: {other.holder} plays the same with cheaptalk {other.version}, "
                     f"and this is {__version__}; install the same version everywhere"
                 )

@@ -15,9 +15,16 @@ from typing import TypeVar, cast
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from cheaptalk.records.store.backend import Backend, NoStore, StoreAway, StoreError
+from cheaptalk.records.store.backend import (
+    Backend,
+    NoStore,
+    StoreAway,
+    StoreError,
+    StoreHeld,
+    held_by,
+)
 from cheaptalk.records.store.held_text import restored, storable, storable_text, stored_data
-from cheaptalk.records.store.leases import PAUSE, WAIT, Lease, leases, own
+from cheaptalk.records.store.leases import PAUSE, WAIT, Holder, Lease, holders, own
 from cheaptalk.records.store.schema import metadata, studies
 from cheaptalk.records.store.shares import Shares
 
@@ -34,6 +41,8 @@ WRITING = (
     f"set local lock_timeout = '{PATIENCE}'"
 )
 """A transaction that writes sees what others wrote while it waited, and is kept once it is done."""
+MOMENT = 5.0
+"""Seconds for which a run waits for who is alone: most are so for a moment, to make the store."""
 OUTAGE = 600.0
 """Seconds for which a process that holds the store waits for its server."""
 AWAY = ("08", "57P")
@@ -147,7 +156,7 @@ class PostgresBackend(Backend):
 
     @contextmanager
     def sharing(self, work: str) -> Iterator[Shares]:
-        with self._leased(work, 0) as lease:
+        with self._leased(work, MOMENT) as lease:
             yield lease
 
     @contextmanager
@@ -161,10 +170,18 @@ class PostgresBackend(Backend):
             self.lease = None
             lease.end()
 
-    def shared(self) -> bool:
+    def check_free(self) -> None:
+        for other in self._holders():
+            if other.work is None:
+                raise StoreHeld(f"{self.name}: {held_by(other.holder)}")
+
+    def held(self) -> bool:
+        return bool(self._holders())
+
+    def _holders(self) -> list[Holder]:
+        """Who writes to it now; to look keeps nobody out."""
         with self.explaining(), self.engine.connect() as connection:
-            alone = sa.select(leases.c.number).where(leases.c.work.is_(None))
-            return connection.execute(alone).first() is None
+            return holders(connection) if self.prepared(connection) else []
 
     def _begin(self, connection: sa.Connection) -> None:
         """Begin a transaction; one that writes has waited for others that do."""

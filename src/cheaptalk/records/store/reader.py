@@ -124,11 +124,7 @@ class StoreReader:
 
     def held(self) -> bool:
         """Whether somebody writes to the store; who was killed does not any more."""
-        try:
-            with self.backend.holding(0):
-                return False
-        except StoreError:
-            return True
+        return self.backend.held()
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:

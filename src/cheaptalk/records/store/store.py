@@ -22,7 +22,7 @@ from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.identity import roster_digest, study_digest
 from cheaptalk.records.record import SETTLED, Ended, Status
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.backend import Backend, StoreError, open_backend
+from cheaptalk.records.store.backend import Backend, StoreError, StoreHeld, open_backend
 from cheaptalk.records.store.column_types import Words
 from cheaptalk.records.store.reader import StoreReader, chunks, members_of
 from cheaptalk.records.store.schema import insert
@@ -32,6 +32,8 @@ from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import shown
 
 NEWEST = schema.REVISION
+PAUSE = 0.05
+"""Seconds between two looks whether another process has made or migrated the store."""
 MIGRATION_WAIT = 10.0
 """Seconds to wait for another process that is making or migrating the store."""
 
@@ -107,14 +109,22 @@ class Store(StoreReader):
         self.close()
 
     def _migrate(self) -> None:
-        if self._is_ready():
-            return
-        migrating = import_module("cheaptalk.records.store.migration")  # slow, and seldom needed
-        with nullcontext() if self.backend.copied() else self.writing(wait=MIGRATION_WAIT):
-            if not self._is_ready():
-                self.backend.prepare()
-                with self.transaction() as connection:
-                    migrating.upgrade(connection)
+        until = time.monotonic() + MIGRATION_WAIT
+        while not self._is_ready():
+            try:
+                with nullcontext() if self.backend.copied() else self.writing():
+                    self._set_up()
+            except StoreHeld:  # by somebody who is setting it up as well
+                if time.monotonic() > until:
+                    raise
+                time.sleep(PAUSE)
+
+    def _set_up(self) -> None:
+        if not self._is_ready():
+            migrating = import_module("cheaptalk.records.store.migration")  # slow, seldom needed
+            self.backend.prepare()
+            with self.transaction() as connection:
+                migrating.upgrade(connection)
 
     def _is_ready(self) -> bool:
         """Whether the database is set up, with the newest schema."""

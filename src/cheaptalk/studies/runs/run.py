@@ -156,8 +156,9 @@ and is recorded before the task ends, and to run again is to go on.
 
 def _work(planned: Plan) -> str | None:
     """What runs share that play the same matches; None where one run is to play all of them."""
-    if planned.study.unanswered.redeal or not planned.matches:
-        return None  # what is dealt afresh depends on when one looks
+    study = planned.study
+    if not planned.whole or not planned.matches or study.unanswered.redeal or study.deals_from:
+        return None  # which matches these are depends on when one looks
     ends = planned.matches[0].id, planned.matches[-1].id
     written = study_digest(planned.study.name, planned.study.written())
     return digest(written, len(planned.matches), *ends)
@@ -279,7 +280,7 @@ class _Run:
 
     def _sum_up(self, halted: str | None) -> None:
         self.progress.halted = halted
-        if self.progress.elsewhere:
+        if self.shares.elsewhere():
             self.progress.elsewhere = self._settled() - self.progress.here
         self._note(halted)
         self.progress.excluded = excluded(self.store, self.plan.study.name)
