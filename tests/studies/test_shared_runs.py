@@ -212,3 +212,45 @@ def test_an_order_to_stop_reaches_all_who_share_the_work(url: str) -> None:
         first.halt("stopped")
         other.register_study("writing renews the lease", {})
         assert second.halted == "stopped"
+
+
+def test_runs_may_begin_all_at_once_where_no_store_is_yet(url: str, tmp_path: Path) -> None:
+    (tmp_path / "small.json").write_text(json.dumps(spec(deals=200)))
+    command = [sys.executable, "-m", "cheaptalk", "run", "small.json", "--store", url, "--json"]
+    with ThreadPoolExecutor(4) as pool:
+        running = [
+            pool.submit(subprocess.run, command, cwd=tmp_path, capture_output=True, text=True)
+            for _ in range(4)
+        ]
+        ended = [one.result(PATIENCE) for one in running]
+    assert [(one.returncode, one.stderr) for one in ended] == [(0, "")] * 4
+    told = [json.loads(one.stdout) for one in ended]
+    assert sum(one["played"].get("finished", 0) for one in told) == 400
+    assert {one["left"] for one in told} == {0}
+
+
+def test_a_look_keeps_nobody_out(url: str) -> None:
+    with Store.open(url, create=True) as store, Store.open(url) as other:
+        assert not other.held()
+        with store.writing():
+            assert other.held()
+            with pytest.raises(StoreHeld, match="is writing to it"):
+                ct.studies.check_free(other)
+        with store.sharing("this"):
+            assert other.held()
+            ct.studies.check_free(other)
+
+
+def test_a_part_of_a_study_is_played_alone(url: str) -> None:
+    """Which matches are a part depends on what was played before it was chosen."""
+    with Store.open(url, create=True) as store:
+        planned = ct.studies.lay_out(study(deals=20), store)
+        some = ct.studies.part(planned, store, limit=6)
+
+        def look(progress: ct.Progress) -> None:
+            with Store.open(url) as other, pytest.raises(StoreHeld), other.sharing("this"):
+                pass
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("cheaptalk.records.store.postgres.MOMENT", 0.0)
+            assert ct.run(some, store, progress=look).done == 6
