@@ -229,7 +229,8 @@ def test_runs_may_begin_all_at_once_where_no_store_is_yet(url: str, tmp_path: Pa
     assert {one["left"] for one in told} == {0}
 
 
-def test_a_look_keeps_nobody_out(url: str) -> None:
+def test_a_look_keeps_nobody_out(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cheaptalk.records.store.postgres.MOMENT", 0.0)
     with Store.open(url, create=True) as store, Store.open(url) as other:
         assert not other.held()
         with store.writing():

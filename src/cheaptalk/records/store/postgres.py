@@ -42,7 +42,7 @@ WRITING = (
 )
 """A transaction that writes sees what others wrote while it waited, and is kept once it is done."""
 MOMENT = 5.0
-"""Seconds for which a run waits for who is alone: most are so for a moment, to make the store."""
+"""Seconds for which others wait for who is alone: many are so for a moment, to make the store."""
 OUTAGE = 600.0
 """Seconds for which a process that holds the store waits for its server."""
 AWAY = ("08", "57P")
@@ -171,9 +171,11 @@ class PostgresBackend(Backend):
             lease.end()
 
     def check_free(self) -> None:
-        for other in self._holders():
-            if other.work is None:
-                raise StoreHeld(f"{self.name}: {held_by(other.holder)}")
+        until = time.monotonic() + MOMENT
+        while alone := next((one for one in self._holders() if one.work is None), None):
+            if time.monotonic() > until:
+                raise StoreHeld(f"{self.name}: {held_by(alone.holder)}")
+            time.sleep(PAUSE)
 
     def held(self) -> bool:
         return bool(self._holders())
@@ -251,7 +253,8 @@ class PostgresBackend(Backend):
         with self.engine.connect() as connection:
             if self.prepared(connection):
                 return
-        with self.engine.begin() as connection:
+        latest = self.engine.execution_options(isolation_level="READ COMMITTED")
+        with latest.begin() as connection:  # who waited sees what was made meanwhile
             connection.execute(WAIT)
             own.create_all(connection)
 
