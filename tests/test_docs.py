@@ -42,7 +42,8 @@ GALLERY = ROOT / "docs" / gallery.PAGE
 """The commands of this page run where the site is built."""
 RUN = [page for page in PAGES if page.parent.name in ("tutorial", "how-to")] + [PAGES[0]]
 PROGRESS = re.compile(
-    r"^[\w./-]+: (?:[\d,]+ of [\d,]+ match(?:es)?(?: judged)?|solving(?: [^\n,]*)?)(?:, [^\n]*)?\n",
+    r"^[\w./-]+: (?:[\d,]+ of [\d,]+ (?:match(?:es)?(?: judged)?|trained)|solving(?: [^\n,]*)?)"
+    r"(?:, [^\n]*)?\n",
     re.MULTILINE,
 )
 """The lines that commands print now and then off a terminal: how many depends on the machine."""

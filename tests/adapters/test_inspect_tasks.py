@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.adapters import inspect_task
+from cheaptalk.adapters import chat_environment, inspect_task
 from cheaptalk.adapters.inspect.messages import inspect_part
-from cheaptalk.learning import environment
 from cheaptalk.rules import games
 from cheaptalk.stand_in import answer
 from tests.adapters import inspect_program as program
@@ -73,7 +72,7 @@ def test_legal_answers_are_paid_in_every_game_as_the_rules_say(evaluated: Path) 
     found = read(evaluated / "legal")
     assert found.keys() == set(program.NAMES)
     for task, made in found.items():
-        table = environment(task.partition("/")[2])
+        table = chat_environment(task.partition("/")[2])
         for number, sample in enumerate(made.samples, 1):
             now = table.reset(f"a seed {number}")
             while not now.over:
@@ -87,7 +86,7 @@ def test_legal_answers_are_paid_in_every_game_as_the_rules_say(evaluated: Path) 
 
 
 def test_the_model_reads_what_it_reads_in_studies(evaluated: Path) -> None:
-    table = environment("deal_or_no_deal", **program.TAGGED)
+    table = chat_environment("deal_or_no_deal", **program.TAGGED)
     now, wanted = table.reset("7 1"), list[Any]()
     while not now.over:
         wanted.append([one.model_dump() for one in now.messages])

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.adapters import openenv_app
-from cheaptalk.learning import environment
+from cheaptalk.adapters import chat_environment, openenv_app
 
 pytestmark = pytest.mark.lm
 SEAT: dict[str, Any] = {"other": "fair", "style": "tagged"}
@@ -38,7 +37,7 @@ def served(app: Any) -> Iterator[str]:
 
 def test_its_own_client_plays_two_matches_at_once_as_they_are_played_here() -> None:
     client = import_module("openenv").GenericEnvClient
-    here = environment("deal_or_no_deal", {"objective": "coop"}, "player_2", **SEAT)
+    here = chat_environment("deal_or_no_deal", {"objective": "coop"}, "player_2", **SEAT)
     app = openenv_app("deal_or_no_deal", {"objective": "coop"}, "player_2", **SEAT)
     with (
         served(app) as url,

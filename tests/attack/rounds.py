@@ -234,7 +234,7 @@ def caps(luck: random.Random, size: int) -> Found:
 def study_files(luck: random.Random, size: int) -> Found:
     """Plan and run study files that nobody meant."""
     found = Found(Counter(), [])
-    bases = [path.read_text() for path in sorted(Path("examples").rglob("*.yaml"))]
+    bases = [path.read_text() for path in sorted(Path("examples/studies").glob("*.yaml"))]
     bases += [SMALL] * len(bases)
     for written in islice(hostile_studies(bases, luck), size):
         with tempfile.TemporaryDirectory() as name:

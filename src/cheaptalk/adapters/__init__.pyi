@@ -1,3 +1,4 @@
+from .chat import ChatEnvironment, Observed, chat_environment
 from .gambit import efg_lines, write_efg
 from .hugging_face import push_dataset, write_dataset
 from .inspect.logs import write_inspect_logs
@@ -9,7 +10,8 @@ from .telemetry import Telemetry, open_telemetry
 from .trackers import TRACKERS, Follower, Tracker, tracker
 
 __all__ = [
-    "TRACKERS", "Follower", "Telemetry", "Tracker", "efg_lines", "inspect_task", "open_telemetry",
-    "openenv_app", "openspiel_game", "pettingzoo_env", "pettingzoo_parallel_env",
-    "push_dataset", "tracker", "write_dataset", "write_efg", "write_inspect_logs",
+    "TRACKERS", "ChatEnvironment", "Follower", "Observed", "Telemetry", "Tracker",
+    "chat_environment", "efg_lines", "inspect_task", "open_telemetry", "openenv_app",
+    "openspiel_game", "pettingzoo_env", "pettingzoo_parallel_env", "push_dataset", "tracker",
+    "write_dataset", "write_efg", "write_inspect_logs",
 ]  # fmt: skip

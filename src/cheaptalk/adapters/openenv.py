@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 from uuid import uuid4
 
-from cheaptalk.learning.chat_environment import Observed, environment
+from cheaptalk.adapters.chat import Observed, chat_environment
 
 
 def openenv_app(
@@ -59,7 +59,7 @@ def openenv_app(
 
         def __init__(self) -> None:
             super().__init__()
-            self._chat = environment(game, parameters, seat, other, **player)
+            self._chat = chat_environment(game, parameters, seat, other, **player)
             self._state = core.State()
 
         def reset(self, seed: int | None = None, episode_id: str | None = None, **_: Any) -> Any:

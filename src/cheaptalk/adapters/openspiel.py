@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
-from cheaptalk.adapters.matches import arrays_of, begun
-from cheaptalk.arrays.games import ArrayGame, NotArrayed
+from cheaptalk.arrays.games import ArrayGame, NotArrayed, read_array_game
 from cheaptalk.games.extras import needed
 from cheaptalk.rules import CheaptalkError, Game, game_title
 from cheaptalk.rules.bounds import SLACK
@@ -49,7 +48,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
     plays: ClassVar[str]
 
     def __init__(self, parameters: Mapping[str, str]) -> None:
-        self.arrays = arrays_of(self.plays, read(parameters["parameters"]))
+        self.arrays = read_array_game(self.plays, read(parameters["parameters"]))
         self._deals, chances = listed(self.arrays)
         self.draws = BYTES if not self._deals else int(len(self._deals) > 1)
         self.outcomes = list(enumerate(chances))
@@ -98,7 +97,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc] # OpenSpiel ships no types
         """The match that nature's draws begin, as arrays."""
         if self._deals:
             return self.arrays.of_deals([self._deals[drawn[0] if drawn else 0]])
-        return begun(self.arrays, str(int.from_bytes(drawn)))
+        return self.arrays.at_table(str(int.from_bytes(drawn)))
 
 
 class SpielState(pyspiel.State):  # type: ignore[misc] # OpenSpiel ships no types
@@ -258,7 +257,7 @@ def loaded(game: str, quoted: str) -> SpielGame:
     name = short_name(game)
     if name not in pyspiel.registered_names():
         made = type(name, (SpielGame,), {"plays": game})
-        pyspiel.register_game(game_type(arrays_of(game, read(quoted)), 1), made)
+        pyspiel.register_game(game_type(read_array_game(game, read(quoted)), 1), made)
     found: SpielGame = pyspiel.load_game(name, {"parameters": quoted})
     return found
 
@@ -282,5 +281,5 @@ def openspiel_game(game: str, parameters: Mapping[str, Any] | None = None) -> Sp
     >>> state.returns()
     [2.0, 4.0]
     """
-    written = arrays_of(game, parameters).rules.model_dump_json(exclude_unset=True)
+    written = read_array_game(game, parameters).rules.model_dump_json(exclude_unset=True)
     return loaded(game, quote(written, safe=PLAIN))

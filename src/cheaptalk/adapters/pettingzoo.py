@@ -7,8 +7,7 @@ a mask says which are legal, and is rewarded at the end with its payoff.
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeAlias
 
-from cheaptalk.adapters.matches import arrays_of, begun
-from cheaptalk.arrays.games import ArrayGame
+from cheaptalk.arrays.games import ArrayGame, read_array_game
 from cheaptalk.arrays.simultaneous.rounds import SimultaneousRounds
 from cheaptalk.games.extras import needed
 from cheaptalk.rules import CheaptalkError
@@ -64,7 +63,7 @@ class Seats:
         """Deal the first match of a seed, or without one the next."""
         if seed is not None:
             self._seed, self._matches = seed, 0
-        self._state = begun(self.game, f"{self._seed}/{self._matches}")
+        self._state = self.game.at_table(f"{self._seed}/{self._matches}")
         self._matches += 1
 
     @property
@@ -121,14 +120,10 @@ class Seats:
         self._state = state
 
 
-class PettingZooEnv(AECEnv):  # type: ignore[misc] # PettingZoo ships no types
-    """A game whose agents act in turns; those who decide at once act one after the other, unseen.
-
-    Attributes: as PettingZoo's ``AECEnv`` has them.
-    """
+class Spaces:
+    """What agents can see and do, in either form of environment."""
 
     def __init__(self, seats: Seats) -> None:
-        super().__init__()
         self.metadata = seats.metadata
         self.possible_agents = list(seats.agents)
         self.agents: list[str] = []
@@ -139,6 +134,13 @@ class PettingZooEnv(AECEnv):  # type: ignore[misc] # PettingZoo ships no types
 
     def action_space(self, agent: str) -> Discrete:
         return self._seats.actions[agent]
+
+
+class PettingZooEnv(Spaces, AECEnv):  # type: ignore[misc] # PettingZoo ships no types
+    """A game whose agents act in turns; those who decide at once act one after the other, unseen.
+
+    Attributes: as PettingZoo's ``AECEnv`` has them.
+    """
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin a match: the first one of a seed, or without one the next."""
@@ -175,23 +177,11 @@ class PettingZooEnv(AECEnv):  # type: ignore[misc] # PettingZoo ships no types
             self.agent_selection = self._seats.turn
 
 
-class PettingZooParallelEnv(ParallelEnv):  # type: ignore[misc] # PettingZoo ships no types
+class PettingZooParallelEnv(Spaces, ParallelEnv):  # type: ignore[misc] # PettingZoo ships no types
     """A game whose agents all act at once, round after round.
 
     Attributes: as PettingZoo's ``ParallelEnv`` has them.
     """
-
-    def __init__(self, seats: Seats) -> None:
-        self.metadata = seats.metadata
-        self.possible_agents = list(seats.agents)
-        self.agents: list[str] = []
-        self._seats = seats
-
-    def observation_space(self, agent: str) -> Dict:
-        return self._seats.observations[agent]
-
-    def action_space(self, agent: str) -> Discrete:
-        return self._seats.actions[agent]
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -256,7 +246,7 @@ def pettingzoo_env(
     >>> env.agent_selection, env.action_space("alice")
     ('alice', Discrete(103))
     """
-    return PettingZooEnv(Seats(arrays_of(game, parameters), seed))
+    return PettingZooEnv(Seats(read_array_game(game, parameters), seed))
 
 
 def pettingzoo_parallel_env(
@@ -277,7 +267,7 @@ def pettingzoo_parallel_env(
     >>> list(seen), rewards["player_1"]
     (['player_1', 'player_2', 'player_3'], 0.0)
     """
-    arrays = arrays_of(game, parameters)
+    arrays = read_array_game(game, parameters)
     if not isinstance(arrays, SimultaneousRounds):
         raise CheaptalkError(
             f"the players of {game} do not all decide at once; let them act in turns, by "

@@ -17,7 +17,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from cheaptalk.games.extras import needed
-from cheaptalk.rules import Action, Asked, Chance, CheaptalkError, Deal, Game
+from cheaptalk.rules import Action, Asked, Chance, CheaptalkError, Deal, Game, game_box
+from cheaptalk.rules.errors import legal
 from cheaptalk.rules.registry import Registry
 
 np = needed("numpy")
@@ -86,6 +87,10 @@ class ArrayGame(ABC, Generic[Rules, State]):
                 nothing.
         """
         return state
+
+    def at_table(self, seed: str) -> State:
+        """A match in an axis of its own, dealt and drawn as at a table under this seed."""
+        return self.with_chances(self.of_deals([self.rules.dealt(seed)]), [Chance(seed)])
 
     @abstractmethod
     def turn(self, state: State) -> Array:
@@ -199,6 +204,17 @@ def array_game(rules: Game) -> ArrayGame[Any, Any]:
         NotArrayed: none plays it with its parameters.
     """
     return ARRAYS.find(rules.name)(rules)
+
+
+def read_array_game(game: str, parameters: Mapping[str, Any] | None) -> ArrayGame[Any, Any]:
+    """A game as array functions, as study files write games.
+
+    Raises:
+        UnknownName: there is no such game, or no array game plays it.
+        NotArrayed: none plays it with its parameters.
+        CheaptalkError: a parameter is wrong.
+    """
+    return array_game(legal(game_box(game).rules, parameters or {}))
 
 
 def _is_array_game(thing: object) -> bool:

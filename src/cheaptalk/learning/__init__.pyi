@@ -1,7 +1,6 @@
 from . import language as language
 from .algorithms import ALGORITHMS, Diverged, Progress, Settings, Training
 from .best_response import BestResponse, Gain, respond
-from .chat_environment import ChatEnvironment, Observed, environment
 from .examiner import Exploitability, exploitability
 from .logs import logged
 from .nfsp import NFSP, Learned, NFSPSettings
@@ -14,10 +13,9 @@ from .tabular import Solution, TooLarge, Tree, solve
 from .training import Pace, game_of, settings_of, train
 
 __all__ = [
-    "ALGORITHMS", "NFSP", "TRAININGS", "BestResponse", "ChatEnvironment", "Diverged",
-    "Exploitability", "Gain", "Learned", "NFSPSettings", "Observed", "Pace", "Policy",
-    "PolicyError", "Preset", "Progress", "RNaD", "RNaDSettings", "Rounding", "Settings",
-    "Solution", "TooLarge", "Trained", "Training", "Tree", "chosen", "environment",
-    "exploitability", "game_of", "logged", "policy_file", "policy_names", "read_policy",
-    "respond", "settings_of", "solve", "sweep", "train", "write_policy",
+    "ALGORITHMS", "NFSP", "TRAININGS", "BestResponse", "Diverged", "Exploitability", "Gain",
+    "Learned", "NFSPSettings", "Pace", "Policy", "PolicyError", "Preset", "Progress", "RNaD",
+    "RNaDSettings", "Rounding", "Settings", "Solution", "TooLarge", "Trained", "Training",
+    "Tree", "chosen", "exploitability", "game_of", "logged", "policy_file", "policy_names",
+    "read_policy", "respond", "settings_of", "solve", "sweep", "train", "write_policy",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from cheaptalk.records import Store, examine
 from cheaptalk.records.people.identities import Identities
 from cheaptalk.records.store import schema
+from cheaptalk.records.store.backend import Backend
 from tests.web.participants.comers import PEOPLE, Comer, Open, opened, people_study
 
 STUDY = people_study(path=[
@@ -32,7 +33,7 @@ WAY = ["consent", "first_name", *("assignment", "games") * 2, "survey"]
 def copied_at_each_commit(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
     """The copies of a folder, one for each commit to its files."""
     copies: list[Path] = []
-    transaction, note = Store.transaction, Identities.note
+    transaction, note = Backend.transaction, Identities.note
 
     def copy() -> None:
         copies.append(folder.parent / f"copy{len(copies)}")
@@ -42,8 +43,8 @@ def copied_at_each_commit(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[l
                 shutil.copy(path, copies[-1])
 
     @contextmanager
-    def committed(store: Store) -> Iterator[sa.Connection]:
-        with transaction(store) as connection:
+    def committed(backend: Backend) -> Iterator[sa.Connection]:
+        with transaction(backend) as connection:
             yield connection
         copy()
 
@@ -53,7 +54,7 @@ def copied_at_each_commit(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[l
         return code
 
     with patch.context() as within:
-        within.setattr(Store, "transaction", committed)
+        within.setattr(Backend, "transaction", committed)
         within.setattr(Identities, "note", noted)
         yield copies
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from cheaptalk.adapters.chat import chat_environment
 from cheaptalk.adapters.inspect.messages import (
     NOTHING_ASKED,
     continued,
@@ -16,7 +17,6 @@ from cheaptalk.adapters.inspect.messages import (
     reply_of,
 )
 from cheaptalk.adapters.inspect.scores import ACHIEVED, achieved, scorers
-from cheaptalk.learning import environment
 from cheaptalk.players import Kind
 from cheaptalk.rules import CheaptalkError, game_box, games
 
@@ -52,7 +52,7 @@ def inspect_task(
     if deals < 1:
         raise CheaptalkError(f"deals: a task has at least one, not {deals}")
     ai, dataset = inspect_part("inspect_ai"), inspect_part("inspect_ai.dataset")
-    chat = environment(game, parameters, seat, other, **player)
+    chat = chat_environment(game, parameters, seat, other, **player)
     rules = chat.game
     samples = []
     for number in range(1, deals + 1):
@@ -80,7 +80,7 @@ def _solver() -> Callable[..., Any]:
         game: str, parameters: Any, seat: str, other: str | Mapping[str, Any], **player: Any
     ) -> Any:
         async def solve(state: Any, generate: Any) -> Any:
-            chat = environment(game, parameters, seat, other, **player)
+            chat = chat_environment(game, parameters, seat, other, **player)
             kinds, told = Counter[Kind](), list[Any]()
             asked = chat.reset(state.metadata["deal"])
             while not asked.over:

@@ -150,7 +150,7 @@ def _entry(written: str | Mapping[str, Any]) -> RosterEntry:
         raise CheaptalkError(first_problem(error)) from None
 
 
-def environment(
+def chat_environment(
     game: str,
     parameters: Mapping[str, Any] | None = None,
     seat: str | None = None,
@@ -167,7 +167,7 @@ def environment(
     Raises:
         CheaptalkError: there is no such game or seat, or a setting is wrong.
 
-    >>> asked = environment("deal_or_no_deal", other="fair", style="tagged").reset("a seed")
+    >>> asked = chat_environment("deal_or_no_deal", other="fair", style="tagged").reset("a seed")
     >>> asked.messages[0].role, asked.over
     ('system', False)
     """

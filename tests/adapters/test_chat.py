@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.learning import environment
+from cheaptalk.adapters import chat_environment
 from cheaptalk.models import Failure, Reply
 from cheaptalk.players import Kind
 
@@ -13,7 +13,7 @@ DEAL: dict[str, Any] = {"style": "tagged", "tries": 2}
 
 
 def test_a_match_is_a_chat_and_its_payoff_the_reward() -> None:
-    table = environment("deal_or_no_deal", {"objective": "coop"}, "player_2", "fair", **DEAL)
+    table = chat_environment("deal_or_no_deal", {"objective": "coop"}, "player_2", "fair", **DEAL)
     asked = table.reset("first")
     assert [one.role for one in asked.messages] == ["system", "user"]
     assert "You are Player 2" in asked.messages[0].content
@@ -29,7 +29,7 @@ def test_a_match_is_a_chat_and_its_payoff_the_reward() -> None:
 
 
 def test_an_answer_that_does_not_count_is_asked_for_again_with_the_reason() -> None:
-    table = environment("deal_or_no_deal", other="fair", **DEAL)
+    table = chat_environment("deal_or_no_deal", other="fair", **DEAL)
     table.reset("first")
     again = table.step("no tag")
     assert again.kind is None
@@ -43,7 +43,7 @@ def test_an_answer_that_does_not_count_is_asked_for_again_with_the_reason() -> N
 
 
 def test_who_never_answers_forfeits_the_match() -> None:
-    table = environment("bargaining", other="equal_split", tries=2)
+    table = chat_environment("bargaining", other="equal_split", tries=2)
     table.reset("first")
     assert not table.step("no offer").over
     ended = table.step("no offer")
@@ -53,7 +53,7 @@ def test_who_never_answers_forfeits_the_match() -> None:
 
 
 def test_a_reply_that_is_cut_off_or_none_is_counted_as_what_it_is() -> None:
-    table = environment("bargaining", other="equal_split", tries=1)
+    table = chat_environment("bargaining", other="equal_split", tries=1)
     table.reset("first")
     assert table.step(Reply(text='{"alice_gain": 5', finish="length")).kind is Kind.TRUNCATED
     table.reset("first")
@@ -61,7 +61,7 @@ def test_a_reply_that_is_cut_off_or_none_is_counted_as_what_it_is() -> None:
 
 
 def test_an_agreement_pays_what_the_rules_say() -> None:
-    table = environment("bargaining", {"money": 100, "messages": False}, "bob", "equal_split")
+    table = chat_environment("bargaining", {"money": 100, "messages": False}, "bob", "equal_split")
     table.reset("first")
     assert table.step('{"decision": "accept"}').reward == 50
 
@@ -78,4 +78,4 @@ def test_an_agreement_pays_what_the_rules_say() -> None:
 )
 def test_what_cannot_be_played_is_said_in_a_sentence(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(ct.CheaptalkError, match=said):
-        environment("deal_or_no_deal", **wrong)
+        chat_environment("deal_or_no_deal", **wrong)
