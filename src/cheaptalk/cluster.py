@@ -21,6 +21,8 @@ T = TypeVar("T")
 EXTRA = "pip install 'cheaptalk[ray]'"
 KNOCK = 10.0
 """Seconds for which a cluster's head may take to let one in."""
+A_BYTE: dict[str, Any] = {"memory": 1}
+"""What an object reserves on its machine, since only reservations are spread for sure."""
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
 """Whatever goes wrong on a worker comes back as an error; its prints are the cluster's to keep."""
 
@@ -34,12 +36,19 @@ class Cluster:
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
+        self._groups = import_module("ray.util.placement_group")
+        self._held: list[Any] = []
         self._task = ray.remote(_called).options(max_retries=-1, num_cpus=1)
 
     @property
     def cpus(self) -> int:
         """How many processors there are now, and at least one."""
         return max(1, int(self._ray.cluster_resources().get("CPU", 0)))
+
+    @property
+    def machines(self) -> int:
+        """How many there are now."""
+        return sum(node["Alive"] for node in self._ray.nodes())
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Have a function of a module called on one of them."""
@@ -51,11 +60,22 @@ class Cluster:
 
         Its methods are called as Ray's are, many at once.
         """
-        actor = self._ray.remote(_versioned(kind)).options(
-            max_restarts=-1, num_cpus=0, max_concurrency=1_000, scheduling_strategy="SPREAD"
-        )
-        machines = sum(node["Alive"] for node in self._ray.nodes())
-        return [actor.remote(__version__, *args, **kwargs) for _ in range(max(1, machines))]
+        group = self._groups.placement_group([A_BYTE] * self.machines, strategy="SPREAD")
+        self._held.append(group)
+        at = import_module("ray.util.scheduling_strategies").PlacementGroupSchedulingStrategy
+        remote = self._ray.remote(_versioned(kind))
+        return [
+            remote.options(
+                max_restarts=-1, max_concurrency=1_000, num_cpus=0, **A_BYTE,
+                scheduling_strategy=at(group, place),
+            ).remote(__version__, *args, **kwargs)
+            for place in range(len(group.bundle_specs))
+        ]  # fmt: skip
+
+    def leave(self) -> None:
+        """Give back what it reserved there."""
+        for group in self._held:
+            self._groups.remove_placement_group(group)
 
     async def answer(self, asked: Awaitable[T]) -> T:
         """What a method of an actor brings.
@@ -142,8 +162,9 @@ def cluster(on: str) -> Iterator[Cluster]:
                 f"{on}: no cluster can be reached ({said}); see that its head runs, and set "
                 "RAY_AUTH_MODE=token where it wants a token"
             ) from error
+    machines = Cluster(ray)
     try:
-        yield Cluster(ray)
+        yield machines
     except ray.exceptions.RayTaskError as error:
         raise CheaptalkError(f"on a machine of the cluster: {_cause(error)}") from error
     except ray.exceptions.RayError as error:
@@ -154,6 +175,8 @@ def cluster(on: str) -> Iterator[Cluster]:
     finally:
         if joined:
             ray.shutdown()
+        else:
+            machines.leave()
 
 
 @contextmanager

@@ -27,10 +27,11 @@ CHUNK = "cheaptalk.studies.runs.run.CHUNK"
 
 @pytest.fixture(scope="module")
 def machines() -> Iterator[Any]:
-    made: Any = import_module("ray.cluster_utils").Cluster(
-        initialize_head=True, head_node_args={"num_cpus": 1}
-    )
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_worker_niceness", "0")  # or it waits for all other tests
+        made: Any = import_module("ray.cluster_utils").Cluster(
+            initialize_head=True, head_node_args={"num_cpus": 1}
+        )
         patch.setenv("RAY_ADDRESS", made.address)
         yield made
     made.shutdown()
@@ -49,6 +50,12 @@ class Counting:
         self.now = self.most = 0
         self.full, self.open = Event(), Event()
 
+    def __enter__(self) -> "Counting":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.open.set()
+
     async def __call__(self, request: web.Request, body: dict[str, Any]) -> None:
         self.now += 1
         self.most = max(self.most, self.now)
@@ -64,9 +71,16 @@ class Counting:
 def test_a_study_ends_the_same_though_a_machine_is_lost(
     machines: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    noticed, lose = Event(), RemoteModels._lose
+
+    def losing(models: RemoteModels, asker: Any) -> None:
+        noticed.set()
+        lose(models, asker)
+
+    monkeypatch.setattr(RemoteModels, "_lose", losing)
     monkeypatch.setattr(CHUNK, 4)
     door, node = Counting(4), machines.add_node(num_cpus=1)
-    with Server(handler=door) as server, ThreadPoolExecutor(1) as pool:
+    with Server(handler=door) as server, ThreadPoolExecutor(1) as pool, door:
         changes = with_model(server.url) | {"deals": 8, "budget": {"calls": 200}}
         changes["players"]["firm"] = {"strategy": "fixed_demand"}
         changes["pairing"].append(["fair", "firm"])
@@ -74,6 +88,7 @@ def test_a_study_ends_the_same_though_a_machine_is_lost(
         run = pool.submit(ct.run, made, tmp_path / "there.sqlite", on="ray", concurrency=4)
         assert door.full.wait(PATIENCE)
         machines.remove_node(node)
+        assert noticed.wait(PATIENCE)
         door.open.set()
         ended = run.result(2 * PATIENCE)
         bought = Counter(number.rpartition("/")[0] for number in server.calls)
