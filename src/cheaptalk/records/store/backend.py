@@ -6,11 +6,13 @@ package knows no other way to it.
 
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache
 from json import JSONDecodeError
+from operator import itemgetter
 from pathlib import Path
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 
@@ -258,3 +260,42 @@ def open_backend(where: Path | str, create: bool) -> Backend:
         kind = suggest(scheme, list(BACKENDS))  # the rest of the URL may hold a password
         raise StoreError(f"{scheme}://...: unknown kind of store {kind}")
     return BACKENDS[scheme](str(where), create)
+
+
+Row: TypeAlias = Callable[[Mapping[str, Any]], Any]
+
+
+def write_rows(
+    connection: sa.Connection, statement: sa.Insert, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write rows that have the same columns.
+
+    The driver gets them at once: what SQLAlchemy does for each row would take far longer than to
+    store it.
+
+    Args:
+        statement: inserts a row, and has no values of its own.
+    """
+    if rows:
+        text, row = _driven(statement, connection.dialect, tuple(rows[0]))
+        connection.exec_driver_sql(text, [*map(row, rows)])
+
+
+@lru_cache(maxsize=64)
+def _driven(statement: sa.Insert, dialect: sa.Dialect, columns: tuple[str, ...]) -> tuple[str, Row]:
+    """A statement as a driver takes it, and what makes its parameters of a row."""
+    made = statement.compile(dialect=dialect, column_keys=list(columns))
+    assert made.binds.keys() == set(columns), "a value of the statement's own"
+    order = made.positiontup or columns
+    types = [made.binds[name].type.dialect_impl(dialect) for name in order]
+    processors = [(at, one.bind_processor(dialect)) for at, one in enumerate(types)]
+    written = [(at, processor) for at, processor in processors if processor is not None]
+    chosen = itemgetter(*order)
+
+    def row(values: Mapping[str, Any]) -> Any:
+        driven = [*chosen(values)]
+        for at, processor in written:
+            driven[at] = processor(driven[at])
+        return tuple(driven) if made.positional else dict(zip(order, driven, strict=True))
+
+    return str(made), row

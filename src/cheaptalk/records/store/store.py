@@ -22,7 +22,13 @@ from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.identity import roster_digest, study_digest
 from cheaptalk.records.record import SETTLED, Ended, Status
 from cheaptalk.records.store import schema
-from cheaptalk.records.store.backend import Backend, StoreError, StoreHeld, open_backend
+from cheaptalk.records.store.backend import (
+    Backend,
+    StoreError,
+    StoreHeld,
+    open_backend,
+    write_rows,
+)
 from cheaptalk.records.store.column_types import Words
 from cheaptalk.records.store.reader import StoreReader, chunks, members_of
 from cheaptalk.records.store.schema import insert
@@ -329,8 +335,8 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
             number = last = last + 1
         numbers.append({"study_id": study_id, "match_number": number})
         rows.append({"number": number} | _row(match))
-    connection.execute(REPLACE, rows)
-    connection.execute(JOIN, numbers)
+    write_rows(connection, REPLACE, rows)
+    write_rows(connection, JOIN, numbers)
     settled = [m.id for m in matches if m.ended.status is not Status.FAILED]
     bought = [
         purchase
@@ -338,8 +344,7 @@ def write_matches(connection: sa.Connection, study_id: int, matches: Sequence[Ne
         if row["calls"] and row["id"] in settled
         for purchase in purchases_of(connection, study_id, row)
     ]
-    if bought:
-        connection.execute(PURCHASE, bought)
+    write_rows(connection, PURCHASE, bought)
     if known:
         connection.execute(
             sa.delete(calls).where(calls.c.match_id.in_(settled), calls.c.state == "answered")
@@ -437,7 +442,8 @@ def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False
     with store.transaction() as connection:
         PLANNED.create(connection)
         for some in chunks(enumerate(ids)):
-            connection.execute(NEW_PLANNED, [{"place": place, "id": id_} for place, id_ in some])
+            planned = [{"place": place, "id": id_} for place, id_ in some]
+            write_rows(connection, NEW_PLANNED, planned)
         left = connection.scalars(
             sa.select(PLANNED.c.place)
             .join(matches, sa.and_(matches.c.id == PLANNED.c.id, ended), isouter=True)
