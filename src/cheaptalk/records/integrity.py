@@ -32,7 +32,7 @@ from cheaptalk.records.shapes import DamagedValue
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
 from cheaptalk.records.store.column_types import Choice, Plain, Shaped
-from cheaptalk.records.store.reader import StoreReader, chunks
+from cheaptalk.records.store.reader import StoreReader, chunks, nowhere_in
 from cheaptalk.records.store.views import changed_views
 from cheaptalk.rules import CheaptalkError, UnknownName, counted
 from cheaptalk.rules.errors import shown
@@ -266,9 +266,8 @@ def _references(store: StoreReader) -> Iterator[Hurt]:
         for table in schema.metadata.sorted_tables:
             for foreign in table.foreign_keys:
                 own, there = foreign.parent, foreign.column
-                query = sa.select(*table.primary_key.columns).where(
-                    own.is_not(None), own.not_in(sa.select(there))
-                )
+                lost = nowhere_in(own, sa.select(there))
+                query = sa.select(*table.primary_key.columns).where(lost)
                 for key in connection.execute(query):
                     problem = f"{own.name} names a row of {there.table.name} that is not there"
                     own_name = table is matches and _match_name(store, key[0])
@@ -279,13 +278,12 @@ def _memberships(store: StoreReader) -> Iterator[Hurt]:
     """Matches that no study has, and calls and judgements of matches that are not in the store."""
     ids = sa.select(matches.c.id)
     with store.reading() as connection:
-        of_none = sa.select(matches.c.id).where(
-            matches.c.number.not_in(sa.select(members.c.match_number))
-        )
+        lost = nowhere_in(matches.c.number, sa.select(members.c.match_number))
+        of_none = sa.select(matches.c.id).where(lost)
         for id_ in connection.scalars(of_none):
             yield Hurt(f"match {id_}", "no study has it")
         for table, name in ((calls, "calls"), (schema.judgements, "judgements")):
-            other = sa.select(table.c.match_id).distinct().where(table.c.match_id.not_in(ids))
+            other = sa.select(table.c.match_id).except_(ids)
             for id_ in connection.scalars(other):
                 if ":" not in id_:  # a judge's calls, which stand under its name
                     yield Hurt(f"match {id_}", f"there are {name} of it, and no match")
@@ -327,7 +325,7 @@ def _open_calls(store: StoreReader) -> Iterator[Hurt]:
     """Open calls of seats that their match does not have, or of studies that are not there."""
     asked = sa.select(calls.c.match_id, calls.c.seat).distinct().order_by(calls.c.match_id)
     strange = sa.select(calls.c.id, calls.c.match_id, calls.c.study_id).where(
-        calls.c.study_id.is_not(None), calls.c.study_id.not_in(sa.select(schema.studies.c.id))
+        nowhere_in(calls.c.study_id, sa.select(schema.studies.c.id))
     )
     with store.reading() as connection:
         for id_, match_id, study_id in connection.execute(strange):

@@ -347,12 +347,17 @@ def in_flight() -> sa.ColumnElement[bool]:
 def members_of(study: str, *, past: bool = False) -> Any:
     """A query for the numbers of a study's matches, of those set aside only if asked for."""
     members, studies = schema.members, schema.studies
-    query = (
-        sa.select(members.c.match_number)
-        .join(studies, studies.c.id == members.c.study_id)
-        .where(studies.c.name == study)
-    )
+    its_number = sa.select(studies.c.id).where(studies.c.name == study).scalar_subquery()
+    query = sa.select(members.c.match_number).where(members.c.study_id == its_number)
     return query if past else query.where(members.c.current)
+
+
+def nowhere_in(column: sa.ColumnElement[Any], there: sa.Select[Any]) -> sa.ColumnElement[bool]:
+    """Rows whose value, if they have one, no row of a query has.
+
+    ``NOT IN`` would have PostgreSQL go through the query for each row, where it finds many.
+    """
+    return column.in_(sa.select(column).except_(there))
 
 
 def people_of(connection: sa.Connection, study: str | None) -> dict[int, dict[str, Any]]:

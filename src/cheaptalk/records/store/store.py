@@ -435,9 +435,8 @@ def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False
         only: set the study's other matches aside.
     """
     stored = sa.select(matches.c.number).join(PLANNED, PLANNED.c.id == matches.c.id)
-    mine = sa.select(members.c.match_number).where(
-        members.c.study_id == study_id, members.c.current
-    )
+    mine = sa.and_(members.c.study_id == study_id, members.c.current)
+    our_numbers = sa.select(members.c.match_number).where(mine)
     ended = matches.c.status.in_([status.value for status in SETTLED])
     with store.transaction() as connection:
         PLANNED.create(connection)
@@ -450,29 +449,26 @@ def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False
             .where(matches.c.number.is_(None))
             .order_by(PLANNED.c.place)
         ).all()
-        joining = stored.with_only_columns(sa.literal(study_id), matches.c.number, sa.true())
-        new = NEW_MEMBER.from_select(
-            ["study_id", "match_number", "current"],
-            joining.distinct().where(matches.c.number.not_in(mine)),
-        )
+        fresh = stored.except_(our_numbers).subquery()
+        row = sa.select(sa.literal(study_id), fresh.c.number, sa.true()).where(sa.true())
+        new = NEW_MEMBER.from_select(["study_id", "match_number", "current"], row)
         connection.execute(new.on_conflict_do_update(
             index_elements=["study_id", "match_number"], set_={"current": sa.true()}
         ))  # fmt: skip
         leaving = 0
         if only:
-            past = members.c.match_number.in_(mine), members.c.match_number.not_in(stored)
-            ours = sa.update(members).where(members.c.study_id == study_id, *past)
-            leaving = connection.execute(ours.values(current=False)).rowcount
+            past = members.c.match_number.in_(our_numbers.except_(stored))
+            leaving = connection.execute(
+                sa.update(members).where(mine, past).values(current=False)
+            ).rowcount
         PLANNED.drop(connection)
     return Adopted(left, leaving)
 
 
 def set_aside(store: StoreReader, study: str) -> frozenset[str]:
     """The matches of a study that it no longer plans."""
-    query = sa.select(matches.c.id).where(
-        matches.c.number.in_(members_of(study, past=True)),
-        matches.c.number.not_in(members_of(study)),
-    )
+    past = members_of(study, past=True).where(sa.not_(members.c.current))
+    query = sa.select(matches.c.id).where(matches.c.number.in_(past))
     with store.reading() as connection:
         return frozenset(connection.scalars(query))
 
