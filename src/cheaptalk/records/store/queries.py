@@ -14,7 +14,13 @@ from cheaptalk.records.lineup import line_up, query_of
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreError
-from cheaptalk.records.store.reader import chunks, members_of, people_of, seated_player
+from cheaptalk.records.store.reader import (
+    chunks,
+    members_of,
+    people_of,
+    seated_player,
+    study_number,
+)
 from cheaptalk.records.store.store import Store
 
 matches, configurations = schema.matches, schema.configurations
@@ -218,12 +224,13 @@ def overview(store: Store, study: str, *, past: bool = False) -> Overview:
 
 def places_of(store: Store, study: str, *, past: bool = False) -> dict[str, dict[str, str]]:
     """The places of each game of a study with their roles; see :class:`Overview`."""
+    ours = sa.exists().where(
+        members.c.study_id == study_number(study), members.c.match_number == matches.c.number,
+        sa.true() if past else members.c.current,
+    )  # fmt: skip
     one = (
-        sa.select(members.c.match_number)
-        .join(matches, matches.c.number == members.c.match_number)
-        .join(studies, studies.c.id == members.c.study_id)
-        .where(studies.c.name == study, matches.c.configuration_id == configurations.c.id)
-        .where(sa.true() if past else members.c.current)
+        sa.select(matches.c.number)
+        .where(matches.c.configuration_id == configurations.c.id, ours)
         .limit(1)
         .scalar_subquery()
     )

@@ -258,9 +258,8 @@ class StoreReader:
 
     def study_id(self, name: str) -> int:
         """The number of a study, by which rows name it; 0 where there is none."""
-        query = sa.select(schema.studies.c.id).where(schema.studies.c.name == name)
         with self.reading() as connection:
-            return connection.scalar(query) or 0
+            return connection.scalar(sa.select(study_number(name))) or 0
 
     def problems(self, study: str) -> dict[str, int]:
         """Why matches of a study failed or were forfeited, and how many did for each reason.
@@ -344,11 +343,15 @@ def in_flight() -> sa.ColumnElement[bool]:
     return sa.and_(calls.c.state == "sent", calls.c.batch.not_in(held) | calls.c.batch.is_(None))
 
 
+def study_number(study: str) -> sa.ScalarSelect[Any]:
+    """A query for the number of a study, by which rows name it."""
+    return sa.select(schema.studies.c.id).where(schema.studies.c.name == study).scalar_subquery()
+
+
 def members_of(study: str, *, past: bool = False) -> Any:
     """A query for the numbers of a study's matches, of those set aside only if asked for."""
-    members, studies = schema.members, schema.studies
-    its_number = sa.select(studies.c.id).where(studies.c.name == study).scalar_subquery()
-    query = sa.select(members.c.match_number).where(members.c.study_id == its_number)
+    members = schema.members
+    query = sa.select(members.c.match_number).where(members.c.study_id == study_number(study))
     return query if past else query.where(members.c.current)
 
 
