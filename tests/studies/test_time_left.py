@@ -53,6 +53,15 @@ def test_what_was_done_on_matches_under_way_is_not_left() -> None:
     assert left.remaining(under_way=500.0) == pytest.approx(5), "they have not ended"
 
 
+def test_what_others_play_is_not_left_and_makes_it_end_sooner() -> None:
+    left = TimeLeft()
+    left.plan("quick", 400)
+    for second in range(1, 101):
+        left.end("quick", 1.0)
+        told = left.after(float(second), elsewhere=3 * second)
+        assert told is None or told == pytest.approx(100 - second)
+
+
 def test_it_does_not_jump() -> None:
     left = TimeLeft()
     left.plan("game", 2_000)

@@ -320,7 +320,7 @@ class _Run:
                 games = Counter(match.configuration.game.name for match, _ in chunk)
                 self.scripted.share(games, now - then)
                 then = now
-                told = self.scripted.after(now - began)
+                told = self.scripted.after(now - began, elsewhere=self.progress.elsewhere)
                 self.progress.seconds_left = None if self.live.waits else told
                 if self._stopping():
                     return

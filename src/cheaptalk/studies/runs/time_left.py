@@ -111,19 +111,24 @@ class TimeLeft:
         whole = sum(one.left * self.work_of(game) for game, one in self.games.items())
         return whole - min(under_way, 0.9 * whole)
 
-    def after(self, seconds: float, under_way: float = 0.0) -> float | None:
+    def after(self, seconds: float, under_way: float = 0.0, elsewhere: int = 0) -> float | None:
         """Seconds until the end, this long after the beginning; None where nobody can tell yet.
 
         What is told follows the counted progress slowly, so that it does not jump.
 
         Args:
             under_way: as for :meth:`remaining`.
+            elsewhere: matches that others ended of those that are left here; like those that
+                ended here, one with another.
         """
-        done = sum(one.work for one in self.games.values()) + under_way
+        ended = sum(one.ended for one in self.games.values())
+        here = sum(one.work for one in self.games.values())
+        others = elsewhere * here / ended if ended else 0.0
+        done = here + under_way + others
         speed = self._speed(seconds, done)
         if not speed or seconds < BEGINNING:
             return None
-        left = self.remaining(under_way) / speed
+        left = max(0.0, self.remaining(under_way) - others) / speed
         if self._told is not None:
             then, told = self._told
             part = 1 - math.exp(-(seconds - then) / STEADY)
