@@ -3,6 +3,7 @@
 Ray is loaded when a cluster is first asked for; it needs ``[ray]``.
 """
 
+import os
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -117,13 +118,13 @@ def _versioned(kind: Callable[..., Any]) -> type:
 
 
 def check_address(on: str) -> None:
-    """See that somebody may be asked to work there.
+    """See that somebody may be asked to work there, and listens where an address is known.
 
     Args:
         on: ``ray``, or ``ray://HOST:PORT``.
 
     Raises:
-        CheaptalkError: it is neither, or Ray is not installed.
+        CheaptalkError: it is neither, nobody listens there, or Ray is not installed.
     """
     if on != "ray" and not on.startswith("ray://"):
         raise CheaptalkError(
@@ -135,6 +136,10 @@ def check_address(on: str) -> None:
         raise CheaptalkError(f"{on}: no cluster's address; write ray://HOST:10001")
     if find_spec("ray") is None:
         raise CheaptalkError(f"work on a cluster needs Ray, which is not installed: {EXTRA}")
+    address = os.environ.get("RAY_ADDRESS", "") if on == "ray" else on
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal():
+        _see_that_somebody_listens(on, host, int(port))
 
 
 @contextmanager
@@ -149,8 +154,6 @@ def cluster(on: str) -> Iterator[Cluster]:
         CheaptalkError: there is none, Ray is not installed, or work failed on one of its machines.
     """
     check_address(on)
-    if on != "ray":
-        _see_that_somebody_listens(on)
     ray = import_module("ray")
     joined = not ray.is_initialized()
     if joined:
@@ -199,15 +202,15 @@ def working(count: int, on: str | None, lost: str) -> Iterator[Pool]:
             yield machines
 
 
-def _see_that_somebody_listens(on: str) -> None:
-    """Find out in seconds what Ray would find out in half a minute."""
-    host, _, port = on.removeprefix("ray://").rpartition(":")
+def _see_that_somebody_listens(on: str, host: str, port: int) -> None:
+    """Find out in seconds what Ray would find out in minutes, or never."""
     try:
-        create_connection((host, int(port)), KNOCK).close()
+        create_connection((host, port), KNOCK).close()
     except (OSError, OverflowError) as error:
+        where = "RAY_ADDRESS is that of its head" if on == "ray" else "its client server is there"
         raise CheaptalkError(
-            f"{on}: no cluster can be reached ({error}); see that its head runs, with Ray's client "
-            "server at that port"
+            f"{on}: no cluster can be reached at {host}:{port} ({error}); see that its head runs, "
+            f"and that {where}"
         ) from error
 
 

@@ -145,24 +145,25 @@ def examine_store(
         deep: read everything in it, and replay every match that ended.
         progress: told how many matches were read deeply, and of how many.
     """
+    name = ct.records.store_name(where)
     try:
         try:
             opened = ct.Store.open(where)
         except ct.records.NoStore:
-            said = f"{where} does not exist yet; the first run makes it"
+            said = f"{name} does not exist yet; the first run makes it"
             return [Diagnosis("store", True, said)]
         with opened as store:
             if deep:
-                return _examined(ct.records.examine(store, progress), where)
+                return _examined(ct.records.examine(store, progress), name)
             problem = store.check()
             count = sum(sum(one.counts.values()) for one in store.studies())
     except ct.CheaptalkError as error:
         return [Diagnosis("store", False, str(error))]
-    sound = f"{where} is sound and holds {counted(count, 'match')}"
+    sound = f"{name} is sound and holds {counted(count, 'match')}"
     return [Diagnosis("store", problem is None, problem or sound)]
 
 
-def _examined(found: ct.records.Integrity, where: Path | str) -> list[Diagnosis]:
+def _examined(found: ct.records.Integrity, where: str) -> list[Diagnosis]:
     hurts = [Diagnosis(hurt.what, False, hurt.problem) for hurt in found.hurts]
     return [*hurts, Diagnosis("store", not hurts, f"{where} {_judged(found)}")]
 

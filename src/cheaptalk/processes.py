@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
 from threading import Thread, current_thread, main_thread
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -54,12 +54,18 @@ def processes(count: int, lost: str) -> Iterator[Processes]:
     """
     with _undisturbed():  # a process that looks after what they share begins here
         pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin)
+    others = set(active_children())
     try:
         yield Processes(pool)
     except BrokenProcessPool:
         raise CheaptalkError(f"a process was killed, {_perhaps()}; {lost}") from None
+    except BaseException:
+        for one in set(active_children()) - others:
+            one.kill()  # nobody waits for what they do
+        raise
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        with _undisturbed():
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _perhaps() -> str:

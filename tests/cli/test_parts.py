@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -87,14 +88,29 @@ def test_a_part_that_stops_goes_on_as_a_part(cheaptalk: Command, tmp_path: Path)
 def test_a_part_that_is_interrupted_goes_on_as_a_part(
     cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
-    def interrupted(*_: Any, **__: Any) -> None:
+    def interrupted(*_: Any, progress: Callable[[ct.Progress], None], **__: Any) -> None:
+        progress(ct.Progress(2, 0))
         raise KeyboardInterrupt
 
     written(tmp_path, **GAMES)
     monkeypatch.setattr(ct, "run", interrupted)
     done = cheaptalk("run", "small.yaml", *part.split())
     again = f"cheaptalk resume small --store cheaptalk.sqlite {part}"
-    assert (done.status, done.err) == (130, f"stopped; go on with: {again}\n")
+    assert done.status == 130
+    assert done.err.splitlines()[-1] == f"stopped; go on with: {again}"
+
+
+def test_what_is_interrupted_before_it_begins_leaves_nothing(
+    cheaptalk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    written(tmp_path, **GAMES)
+    monkeypatch.setattr(ct, "run", interrupted)
+    done = cheaptalk("run", "small.yaml")
+    assert (done.status, done.err) == (130, "stopped; nothing was played; run it again\n")
+    assert [one.name for one in tmp_path.iterdir()] == ["small.yaml"]
 
 
 def test_a_part_of_a_changed_study_is_told_and_allowed_as_the_whole(

@@ -139,6 +139,19 @@ def test_a_changed_archive_is_refused_and_the_store_stays_empty(
         assert back.studies() == []
 
 
+def test_an_archive_that_counts_otherwise_is_refused(filled: Store, tmp_path: Path) -> None:
+    manifest = tmp_path / "kept" / "manifest.json"
+    matches = archive(filled, str(manifest.parent)).rows["matches"]
+    counted = manifest.read_text().replace(f'"rows": {matches},', f'"rows": {matches + 1},')
+    manifest.write_text(counted)
+    with (
+        pytest.raises(StoreError, match=r"manifest\.json says that .* take another copy"),
+        Store.open(tmp_path / "new.sqlite", create=True) as back,
+    ):
+        restore(str(manifest.parent), back)
+    assert not [*tmp_path.glob("new.sqlite*")], "a store that was made in vain is gone again"
+
+
 def test_wrong_places_are_told_in_a_sentence(filled: Store, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "a.txt").write_text("mine")

@@ -30,7 +30,7 @@ def machines() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_worker_niceness", "0")  # or it waits for all other tests
         made: Any = import_module("ray.cluster_utils").Cluster(
-            initialize_head=True, head_node_args={"num_cpus": 1}
+            initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
         )
         patch.setenv("RAY_ADDRESS", made.address)
         yield made
@@ -133,6 +133,15 @@ def test_what_a_machine_lacks_is_told_before_a_call() -> None:
     seats = [(ModelSeat(model="vllm/tiny"), ct.games.Bargaining())]
     with pytest.raises(ct.CheaptalkError, match="on a machine of the cluster: hf/tiny needs"):
         asyncio.run(RemoteModels.begun(Machines(), seats))  # type: ignore[arg-type]
+
+
+def test_nobody_at_the_address_of_the_environment_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:9")
+    with pytest.raises(ct.CheaptalkError, match=r"at 127\.0\.0\.1:9 .* RAY_ADDRESS"):
+        ct.run(study(), tmp_path / "store.sqlite", on="ray")
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

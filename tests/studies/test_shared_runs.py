@@ -78,7 +78,10 @@ def test_what_a_killed_run_had_begun_is_taken_over_and_bought_once(
     door = Doorkeeper(few=4)
     Store.open(url, create=True).close()
     with Server(handler=door) as server, ThreadPoolExecutor(1) as pool:
-        written = spec(**with_model(server.url))
+        changes = with_model(server.url)
+        changes["players"]["firm"] = {"strategy": "fixed_demand"}
+        changes["pairing"].append(["fair", "firm"])
+        written = spec(**changes)
         program = (
             "import sys, json, cheaptalk as ct\n"
             "study = ct.studies.parse_study(json.loads(sys.argv[1]), 'here')\n"
@@ -87,19 +90,22 @@ def test_what_a_killed_run_had_begun_is_taken_over_and_bought_once(
         first = [sys.executable, "-c", program, json.dumps(written), url]
         with subprocess.Popen(first) as process:
             wait_for(server, 7)
-            waiting = Event()
+            waiting, told = Event(), list[int]()
 
             def waits(progress: ct.Progress) -> None:
+                told.append(progress.done)
                 waiting.set()
 
-            second = pool.submit(ct.run, study(**with_model(server.url)), url, progress=waits)
+            second = pool.submit(ct.run, study(**changes), url, progress=waits)
             assert waiting.wait(PATIENCE)
             assert not second.done()
             process.kill()
             process.wait()
             door.open.set()
             ended = second.result(PATIENCE)
-    assert (ended.done, ended.left, ended.unresolved) == (6, 0, 3)
+    assert (ended.done, ended.left, ended.unresolved) == (9, 0, 3)
+    assert told == sorted(told)
+    assert told[-1] == 9, "what the first run played is counted once"
     assert len(server.calls) == len(set(server.calls)), "a call was sent twice under one number"
     keys = Counter(number.rpartition("/")[0] for number in server.calls)
     assert Counter(keys.values())[2] == 3, "what was in flight is asked again, and nothing else"

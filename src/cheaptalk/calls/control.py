@@ -16,7 +16,7 @@ from cheaptalk.calls.desk import Desk
 from cheaptalk.calls.orders import LaneState, MatchCounts, Order, RunState
 from cheaptalk.models.flow_control import Lane
 from cheaptalk.records.costs import Cost
-from cheaptalk.records.store.backend import Mailbox
+from cheaptalk.records.store.backend import Mailbox, StoreAway
 from cheaptalk.rules import suggest
 from cheaptalk.rules.errors import first_problem
 
@@ -55,7 +55,8 @@ class Control:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self._mailbox.clear()
+        with suppress(StoreAway):
+            self._mailbox.clear()
 
     @asynccontextmanager
     async def minding(self, desk: Desk, tell: Callable[[RunState], None]) -> AsyncIterator[None]:
@@ -84,11 +85,11 @@ class Control:
         """Take the orders that came, and say how the run is doing."""
         now = time.monotonic()
         self._due = now + BEAT
-        with suppress(OSError):  # a full disk, or on Windows a reader: the run goes on without
+        with suppress(OSError, StoreAway):  # a full disk, a server: the run goes on without
             for id_, text in self._mailbox.take():
                 self._take(id_, text)
         state = self._state(now)
-        with suppress(OSError):
+        with suppress(OSError, StoreAway):
             self._mailbox.write_account(state.model_dump_json())
         return state
 

@@ -364,10 +364,15 @@ def _read(folder: Folder, file: ArchivedFile, table: sa.Table) -> list[dict[str,
         data = folder.fs.cat_file(folder.at_name(file.name))
     if hashlib.sha256(data).hexdigest() != file.sha256:
         raise StoreError(
-            f"{folder.name}/{file.name} is not what was written ({len(data):,} bytes, not "
-            f"{file.bytes:,} of that hash); take another copy of the archive"
+            f"{folder.name}/{file.name} is not what was written, by its hash; take another copy of "
+            "the archive"
         )
     rows: list[dict[str, Any]] = polars().read_parquet(BytesIO(data)).to_dicts()
+    if len(rows) != file.rows:
+        raise StoreError(
+            f"{folder.name}/{MANIFEST} says that {file.name} has {file.rows:,} rows, and it has "
+            f"{len(rows):,}; take another copy of the archive"
+        )
     for row in rows:
         for column in table.c:
             if isinstance(column.type, Shaped):

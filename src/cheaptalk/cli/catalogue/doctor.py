@@ -30,10 +30,11 @@ def doctor(
         checks = ct.doctor.examine_installation()
     for one in context.defaults.sources():
         checks.append(ct.doctor.Diagnosis("settings", True, one))
-    with StatusLine().shown(f"{store}: reading") as show:
+    name = ct.records.store_name(store)
+    with StatusLine().shown(f"{name}: reading") as show:
 
         def tell(done: int, of: int) -> None:
-            show(f"{store}: {done:,} of {counted(of, 'match')} read")
+            show(f"{name}: {done:,} of {counted(of, 'match')} read")
 
         checks += ct.doctor.examine_store(store, deep=deep, progress=tell)
     if json:

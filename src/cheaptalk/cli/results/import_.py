@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -17,7 +16,7 @@ from cheaptalk.cli.shared.loading import Group, command_of
 from cheaptalk.cli.shared.lookup import check_free
 from cheaptalk.cli.shared.options import DEFAULT_STORE, JsonOption, StoreOption
 from cheaptalk.cli.shared.printing import err, hint, out, print_json, say
-from cheaptalk.cli.shared.sentences import counted
+from cheaptalk.cli.shared.sentences import at_store, counted
 
 SHOWN = 20
 """Reasons and notes that are listed; ``--json`` lists all, with every game."""
@@ -189,7 +188,7 @@ def _take_in(
         print_json(
             {
                 "study": study,
-                "store": store,
+                "store": ct.records.store_name(store),
                 "present": intake.present,
                 "redactions": intake.redactions,
                 "notes": dict(intake.notes.most_common()),
@@ -211,6 +210,6 @@ def _take_in(
                 [f"{note}: {counted(count, 'time')}" for note, count in intake.notes.most_common()]
             )
         if intake.imported or intake.present:
-            hint(f"report on it with: cheaptalk report {study} --store {shlex.quote(store)}")
+            hint(f"report on it with: cheaptalk report {study} {at_store(store)}")
     if intake.skipped:
         raise typer.Exit(1)

@@ -19,7 +19,7 @@ from cheaptalk.cli.shared.options import (
 )
 from cheaptalk.cli.shared.outside import finishing
 from cheaptalk.cli.shared.printing import hint, print_json, say
-from cheaptalk.cli.shared.sentences import counted, see_verdicts
+from cheaptalk.cli.shared.sentences import at_store, counted, see_verdicts
 
 
 @finishing()
@@ -85,5 +85,5 @@ def _say_how(study: str, by_rubric: str, sheet: Path, items: int, store: str) ->
     hint(
         "write one of these into the column verdict of each row, then: cheaptalk label "
         f"{study} --judge {shlex.quote(by_rubric)} --labels {shlex.quote(str(sheet))} "
-        f"--store {shlex.quote(store)}"
+        f"{at_store(store)}"
     )

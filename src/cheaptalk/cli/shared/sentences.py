@@ -112,10 +112,19 @@ def change_lines(changes: ct.studies.StudyChanges | None) -> Iterator[str]:
     yield f"{changes.study}: {changes.line}"
 
 
+def at_store(store: str) -> str:
+    """The option that names a store, as it is to be typed; a password is left out.
+
+    >>> at_store("my store")
+    "--store 'my store'"
+    """
+    return f"--store {shlex.quote(ct.records.store_name(store))}"
+
+
 def see_verdicts(study: str, store: str) -> str:
     """The command that shows what judges said.
 
     >>> see_verdicts("a", "my store")
     "cheaptalk judge a --report --store 'my store'"
     """
-    return f"cheaptalk judge {study} --report --store {shlex.quote(store)}"
+    return f"cheaptalk judge {study} --report {at_store(store)}"

@@ -28,6 +28,7 @@ from cheaptalk.cli.shared.options import (
     player_entry,
 )
 from cheaptalk.cli.shared.printing import err, escaped, hint, out, say, say_boxed
+from cheaptalk.cli.shared.sentences import at_store
 
 Exchange: TypeAlias = "tuple[ct.players.PersonCall, str]"
 """A question to a person, and what they answered, as text."""
@@ -100,7 +101,7 @@ def play(
     again = ["cheaptalk", "play", game, "--as", mine, "--against", against]
     again += ["--style", words] if style else []
     again += [part for one in set_ or [] for part in ("--set", one)]
-    again += ["--seed", str(number), "--store", store]
+    again += ["--seed", str(number), "--store", ct.records.store_name(store)]
     with ct.Store.open(store, create=True) as there:
         try:
             progress = terminal.play(checked, there)
@@ -329,6 +330,5 @@ def _end(record: ct.MatchRecord, mine: str, store: str) -> None:
         say(f"The match ended as {record.status.value}: {record.why}")
     else:
         out.print(f"{mine}: {record.payoffs[mine]:,.10g}")
-    where = shlex.quote(store)
-    again = f"cheaptalk show {record.id} --store {where}"
+    again = f"cheaptalk show {record.id} {at_store(store)}"
     hint(f"\nRead it again with: {again}")

@@ -47,6 +47,7 @@ from cheaptalk.cli.shared.options import (
 from cheaptalk.cli.shared.printing import err, hint, is_terminal, out, print_json, say
 from cheaptalk.cli.shared.progress import StatusLine, on_terminal
 from cheaptalk.cli.shared.sentences import (
+    at_store,
     change_lines,
     cost_text,
     counted,
@@ -215,9 +216,11 @@ def _play(
     except KeyboardInterrupt:
         for progress in seen:
             _summarise(study, path, progress, time.monotonic() - started, options)
-        left = seen[0].left if seen else options.limit or 1
-        again = f"stopped; go on with: {_resume(study, path, options, left)}"
-        say(again, to=err, whole=True)
+        if seen:
+            again = f"go on with: {_resume(study, path, options, seen[0].left)}"
+        else:
+            again = "nothing was played; run it again"
+        say(f"stopped; {again}", to=err, whole=True)
         raise
     _summarise(study, path, progress, time.monotonic() - started, options)
     if progress.waiting:
@@ -265,7 +268,7 @@ def _confirm(changes: ct.studies.StudyChanges, store: str) -> None:
         Exit: the answer is no.
     """
     if not is_terminal(sys.stdin):
-        resume = f"cheaptalk resume {changes.study} --store {shlex.quote(store)}"
+        resume = f"cheaptalk resume {changes.study} {at_store(store)}"
         raise ct.CheaptalkError(
             f"{changes.study}: matches would be set aside; allow it with --yes, give the study "
             f"another name, or go on with it as it is stored: {resume}"
@@ -348,7 +351,7 @@ def _resume(study: ct.Study, path: str, options: PlayOptions, left: int | None) 
     Args:
         left: matches that were to be played and are left; None to go on with all of the study.
     """
-    again = f"cheaptalk resume {study.name} --store {shlex.quote(path)}"
+    again = f"cheaptalk resume {study.name} {at_store(path)}"
     return again + _options(options, left)
 
 
@@ -373,7 +376,7 @@ def _summarise(
         print_json(
             {
                 "study": study.name,
-                "store": path,
+                "store": ct.records.store_name(path),
                 "planned": progress.planned,
                 "before": progress.before,
                 "played": counts,
@@ -434,7 +437,7 @@ def _rates(answers: dict[str, Counter[str]]) -> Iterator[str]:
 
 def _next_step(study: ct.Study, path: str, progress: ct.Progress, options: PlayOptions) -> str:
     """What there is to do after a run: to report it, or what helps it on."""
-    where = f"--store {shlex.quote(path)}"
+    where = at_store(path)
     if progress.rest and not progress.left:
         rest = counted(progress.rest, "match")
         again = _resume(study, path, options, None)

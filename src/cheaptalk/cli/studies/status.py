@@ -25,7 +25,9 @@ def status(
     """Show the studies in the store, how far each is, and calls left unresolved."""
     with ct.Store.open(store) as opened:
         found = [ct.studies.study_status(opened, study)] if study else ct.studies.statuses(opened)
-        unresolved = opened.unresolved()
+        unresolved = [
+            call for call in opened.unresolved() if study is None or call["bought_by"] == study
+        ]
         apart = ct.records.unassigned_cost(opened)
     if json:
         print_json({

@@ -127,7 +127,10 @@ def train(
         experiment(preset or "tiny", out, lineages or (), base, json=json)
         return
     if out is None or (out.is_dir() and not vary) or (vary and out.is_file()):
-        raise typer.BadParameter("name the policy's file", param_hint="--out")
+        named = "a folder for the policies" if vary else "the policy's file"
+        raise typer.BadParameter(f"name {named}", param_hint="--out")
+    if not vary and (on is not None or workers != 1):
+        raise typer.BadParameter("it goes with --vary", param_hint="--on" if on else "--workers")
     if preset or lineages or base:
         hint = "--preset, --lineage, --base"
         raise typer.BadParameter(f"that is for {SELF_PLAY} alone", param_hint=hint)

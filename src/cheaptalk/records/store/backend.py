@@ -198,6 +198,12 @@ class Backend(ABC):
     def renumber(self, connection: sa.Connection) -> None:  # noqa: B027 - most do it by themselves
         """Number new rows behind those that came with numbers of their own."""
 
+    made = False
+    """Whether there was no database before this process opened it."""
+
+    def discard(self) -> None:  # noqa: B027 - a server's databases are made by others
+        """Remove a database that was made and never used."""
+
     def close(self) -> None:
         """Let go of the database."""
         self.engine.dispose()
@@ -245,6 +251,22 @@ Opener: TypeAlias = Callable[[str, bool], Backend]
 """Opens the database at a URL; makes one that is not there, or raises NoStore if that is false."""
 BACKENDS: Registry[Opener] = Registry("kind of store", "cheaptalk.stores", is_function)
 """Kinds of databases by the scheme of their URLs."""
+
+
+def store_name(where: Path | str) -> str:
+    """A store as people are told of it: its file, or its URL without a password.
+
+    >>> store_name("postgresql+psycopg://me:secret@db.example.org/talk")
+    'postgresql+psycopg://me@db.example.org/talk'
+    """
+    scheme, colon, _ = str(where).partition("://")
+    if not colon:
+        return str(where)
+    try:
+        url = sa.make_url(str(where))._replace(password=None)
+    except (ValueError, sa.exc.ArgumentError):
+        return f"{scheme}://..."
+    return url.difference_update_query(["password"]).render_as_string()
 
 
 def open_backend(where: Path | str, create: bool) -> Backend:

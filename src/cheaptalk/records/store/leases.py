@@ -12,13 +12,15 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Event, Thread
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
 from cheaptalk import __version__
-from cheaptalk.records.store.backend import StoreError, StoreHeld, held_by
+from cheaptalk.records.store.backend import Backend, StoreError, StoreHeld, held_by
 from cheaptalk.records.store.shares import Share
+
+T = TypeVar("T")
 
 LEASE = 60.0
 """Seconds after which a process is taken for lost that has not renewed its lease."""
@@ -107,8 +109,7 @@ class Lease:
     """One process's leave to write, as long as it renews it.
 
     Args:
-        engine: reaches the store.
-        name: of the store.
+        backend: the store's.
         work: what is shared with others of the same words; None to be alone.
         wait: seconds to wait until the store is let go.
 
@@ -120,11 +121,13 @@ class Lease:
         StoreHeld: others write to the store.
     """
 
-    def __init__(self, engine: sa.Engine, name: str, work: str | None, wait: float) -> None:
-        self.name = name
+    def __init__(self, backend: Backend, work: str | None, wait: float) -> None:
+        self.name = backend.name
         self.work = work
         self.halted: str | None = None
-        self._engine = engine.execution_options(isolation_level="READ COMMITTED")
+        self._backend = backend
+        self._engine = backend.engine.execution_options(isolation_level="READ COMMITTED")
+        self._in_hand: set[tuple[str, int]] = set()
         self._over = Event()
         self._connection: sa.Connection | None = None
         self.number = self._taken(wait)
@@ -236,8 +239,17 @@ class Lease:
 
     def leads(self) -> bool:
         """Whether it came first of those that are there."""
-        with self._engine.begin() as connection:
+        with self._backend.explaining(), self._engine.begin() as connection:
             return self._leads(connection)
+
+    def _do(self, work: Callable[[sa.Connection], T]) -> T:
+        """Do something in a transaction; again where the server was away meanwhile."""
+
+        def once() -> T:
+            with self._backend.explaining(), self._engine.begin() as connection:
+                return work(connection)
+
+        return self._backend.patiently(once)
 
     def _leads(self, connection: sa.Connection) -> bool:
         connection.execute(LOST, {"seconds": LEASE})
@@ -246,30 +258,46 @@ class Lease:
 
     def halt(self, reason: str) -> None:
         self.halted = reason
-        with self._engine.begin() as connection:
-            connection.execute(sa.update(leases).values(halted=reason))
+        self._do(lambda connection: connection.execute(sa.update(leases).values(halted=reason)))
 
     def offer(self, kind: str, made: Callable[[], Iterable[Share]]) -> None:
         there = sa.select(shares.c.kind).where(self._of(kind))
-        with self._engine.begin() as connection:
+
+        def lay_out(connection: sa.Connection) -> None:
             connection.execute(WAIT)
             rows = [] if connection.execute(there).first() else list(made())
             if rows:
                 values = [one._asdict() | {"work": self.work} for one in rows]
                 connection.execute(sa.insert(shares), values)
 
+        self._do(lay_out)
+
     def take(self, kind: str, *, alone: bool = False) -> Share | None:
-        free = self._of(kind), shares.c.lease.is_(None), ~shares.c.done
-        one = sa.select(shares.c.start).where(*free).order_by(shares.c.start).limit(1)
+        in_hand = [start for of, start in self._in_hand if of == kind]
+        unheard = shares.c.lease == self.number, shares.c.start.not_in(in_hand)
+        free = shares.c.lease.is_(None) | sa.and_(*unheard)  # the server may have gone after a take
+        one = (
+            sa.select(shares.c.start)
+            .where(self._of(kind), ~shares.c.done, free)
+            .order_by(shares.c.start)
+            .limit(1)
+        )
         chosen = one.with_for_update(skip_locked=True).scalar_subquery()
         taking = sa.update(shares).where(self._of(kind), shares.c.start == chosen)
         columns = shares.c.kind, shares.c.start, shares.c.stop, shares.c.matches
-        with self._engine.begin() as connection:
+
+        def taken(connection: sa.Connection) -> Any:
             if not self._leads(connection) and alone:
                 return None
             found = connection.execute(taking.values(lease=self.number).returning(*columns))
-            row = found.one_or_none()
-        return None if row is None else Share(*row)
+            return found.one_or_none()
+
+        row = self._do(taken)
+        if row is None:
+            return None
+        share = Share(*row)
+        self._in_hand.add((kind, share.start))
+        return share
 
     def done(self, share: Share, connection: sa.Connection) -> None:
         mine = self._of(share.kind), shares.c.start == share.start, shares.c.lease == self.number
@@ -277,19 +305,17 @@ class Lease:
             raise StoreError(
                 f"{self.name}: another run has taken over what this one played; resume"
             )
+        self._in_hand.discard((share.kind, share.start))
 
     def waits(self, kind: str) -> bool:
         left = sa.select(shares.c.kind).where(self._of(kind), ~shares.c.done)
-        with self._engine.begin() as connection:
-            return connection.execute(left).first() is not None
+        return self._do(lambda connection: connection.execute(left).first()) is not None
 
     def elsewhere(self) -> int:
         mine = shares.c.lease == self.number
         theirs = sa.and_(shares.c.work == self.work, shares.c.done, mine.is_not(sa.true()))
-        with self._engine.begin() as connection:
-            return int(
-                connection.scalar(sa.select(sa.func.sum(shares.c.matches)).where(theirs)) or 0
-            )
+        played = sa.select(sa.func.sum(shares.c.matches)).where(theirs)
+        return int(self._do(lambda connection: connection.scalar(played)) or 0)
 
     def _of(self, kind: str) -> sa.ColumnElement[bool]:
         return sa.and_(shares.c.work == self.work, shares.c.kind == kind)

@@ -22,6 +22,7 @@ from cheaptalk.records.store.backend import (
     StoreError,
     StoreHeld,
     held_by,
+    store_name,
 )
 from cheaptalk.records.store.held_text import restored, storable, storable_text, stored_data
 from cheaptalk.records.store.leases import PAUSE, WAIT, Holder, Lease, holders, own
@@ -94,10 +95,11 @@ class PostgresBackend(Backend):
     own_tables = frozenset(own.tables)
 
     def __init__(self, url: sa.URL) -> None:
-        self.name = url.render_as_string(hide_password=True)
+        self.name = store_name(url.render_as_string(hide_password=False))
         self.address = url.render_as_string(hide_password=False)
         self.engine = sa.create_engine(
             url,
+            connect_args={"client_encoding": "utf8"},  # whatever the database's, which is looked at
             isolation_level="REPEATABLE READ",  # who reads sees one moment, as in a file
             pool_pre_ping=True,
             json_serializer=storable_text,
@@ -163,7 +165,7 @@ class PostgresBackend(Backend):
     def _leased(self, work: str | None, wait: float) -> Iterator[Lease]:
         with self.explaining():
             self.prepare()
-            self.lease = lease = Lease(self.engine, self.name, work, wait)
+            self.lease = lease = Lease(self, work, wait)
         try:
             yield lease
         finally:

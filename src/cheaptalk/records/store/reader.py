@@ -102,8 +102,8 @@ class StoreReader:
 
     @property
     def title(self) -> str:
-        """The last part of its name."""
-        return Path(self.name).name
+        """Its name, but for the folder of a file."""
+        return self.name if "://" in self.name else Path(self.name).name
 
     @property
     def path(self) -> Path:

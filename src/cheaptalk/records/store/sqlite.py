@@ -4,7 +4,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import quote
@@ -75,7 +75,9 @@ class SqliteBackend(Backend):
             raise NoStore(f"there is no store at {path}; name one with --store or CHEAPTALK_STORE")
         if path.is_dir() or not path.absolute().parent.is_dir():
             raise StoreError(f"{path} is no place for a store file; name one with --store")
-        return cls(path)
+        backend = cls(path)
+        backend.made = _is_empty(path)
+        return backend
 
     @contextmanager
     def holding(self, wait: float) -> Iterator[None]:
@@ -96,6 +98,11 @@ class SqliteBackend(Backend):
         finally:
             self._held = False
             lock.release()
+
+    def discard(self) -> None:
+        with suppress(StoreError), self.holding(0):
+            for end in ("", "-wal", "-shm", ".lock"):
+                Path(f"{self.path}{end}").unlink(missing_ok=True)
 
     def _begin(self, connection: sa.Connection) -> None:
         """Begin a transaction; while the store is held, write only in the very file that was

@@ -7,7 +7,7 @@ set aside: they stay in the store and its exports, and no report counts them.
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import fields
 from importlib import import_module
 from operator import attrgetter
@@ -81,8 +81,8 @@ class Store(StoreReader):
         try:
             with store.backend.explaining():
                 store._migrate()
-        except BaseException:
-            store.close()
+        except BaseException as error:
+            store.__exit__(type(error))
             raise
         return store
 
@@ -111,8 +111,16 @@ class Store(StoreReader):
     def __enter__(self) -> "Store":
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        unused = kind is not None and self.backend.made and self._is_unused()
         self.close()
+        if unused:
+            self.backend.discard()
+
+    def _is_unused(self) -> bool:
+        with suppress(StoreError):
+            return not self.studies(counted=False)
+        return False
 
     def _migrate(self) -> None:
         until = time.monotonic() + MIGRATION_WAIT

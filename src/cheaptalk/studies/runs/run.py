@@ -26,7 +26,7 @@ from cheaptalk.calls.event_loop import (
     open_desk,
 )
 from cheaptalk.calls.orders import MatchCounts, RunState
-from cheaptalk.cluster import Cluster, cluster
+from cheaptalk.cluster import Cluster, check_address, cluster
 from cheaptalk.models.flow_control import PATIENCE
 from cheaptalk.models.prices import Prices
 from cheaptalk.players import AskPerson, ModelSeat, Sources
@@ -119,6 +119,8 @@ def run(
         KeyboardInterrupt: stopped by Ctrl-C; what was committed stays.
     """
     wanted = study if isinstance(study, Plan | Checked) else study_of(study)
+    if on is not None:
+        check_address(on)
     with Store.opened(store, create=True) as opened, open_cache(cache) as call_cache:
         if isinstance(wanted, Checked):
             checked = wanted
@@ -209,6 +211,7 @@ class _Run:
         self.live, self.scripted = TimeLeft(expected=expected), TimeLeft()
         ended = 0 if whole is None else self._adopt(whole)
         self.take_up(0, only=planned.whole)
+        self.past, self.found = shares.elsewhere(), 0
         if whole is not None:
             self.progress.rest = len(whole.matches) - ended - self.progress.left
         if shares.first:
@@ -280,12 +283,16 @@ class _Run:
 
     def _sum_up(self, halted: str | None) -> None:
         self.progress.halted = halted
-        if self.shares.elsewhere():
+        if self._elsewhere():
             self.progress.elsewhere = self._settled() - self.progress.here
         self._note(halted)
         self.progress.excluded = excluded(self.store, self.plan.study.name)
         if self.desk is not None:
             self.progress.cost = spent(self.store, self.rows.id)
+
+    def _elsewhere(self) -> int:
+        """How many matches others have ended since this run looked into the store."""
+        return self.found + self.shares.elsewhere() - self.past
 
     def _settled(self) -> int:
         """How many matches of the plan have ended, wherever."""
@@ -348,6 +355,7 @@ class _Run:
             if share is not None:
                 if not self.shares.first:
                     self.progress.unresolved += mark_unresolved(self.store)
+                    self._pass_over_ended()
                 if any(True for _ in self.left(instant=False)):
                     drive(self.play_live(), lambda: self.desk)
                 if not self.progress.halted:
@@ -356,6 +364,18 @@ class _Run:
                     self.shares.halt(self.progress.halted)
             elif not self._wait_for_others(LIVE):
                 return
+
+    def _pass_over_ended(self) -> None:
+        """Leave out matches with models or people that another run has ended meanwhile."""
+        numbers = self.plan.matches.numbers_left(self.settled, instant=False)
+        for some in chunks([*numbers]):
+            known = self.store.statuses(self.plan.matches[number].id for number in some)
+            for number in some:
+                match = self.plan.matches[number]
+                if known.get(match.id) in SETTLED:
+                    self.settled.set(number)
+                    self.live.drop(match.configuration.game.name)
+                    self.found += 1
 
     def _wait_for_others(self, kind: str) -> bool:
         """Whether others are at work that this run may have to take over; wait a little then."""
@@ -366,7 +386,7 @@ class _Run:
 
     def _stopping(self) -> bool:
         """Give account, and see whether the run is to stop here."""
-        self.progress.elsewhere = self.shares.elsewhere()
+        self.progress.elsewhere = self._elsewhere()
         self.report(self.progress)
         self.control.beat()
         if self.control.halted:
