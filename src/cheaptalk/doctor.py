@@ -67,6 +67,18 @@ def extras() -> dict[str, tuple[str, ...]]:
         "web": WEB,
         "lm": IN_PROCESS_NEEDS,
         "tune": ("datasets", "peft", "trl"),
+        "postgres": ("psycopg",),
+        "ray": ("ray",),
+        "archive": ("fsspec",),
+        "pettingzoo": ("gymnasium", "pettingzoo"),
+        "openspiel": ("pyspiel",),
+        "inspect": ("inspect_ai",),
+        "openenv": ("openenv",),
+        "hub": ("huggingface_hub",),
+        "telemetry": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
+        "tensorboard": ("tensorboardX",),
+        "wandb": ("wandb",),
+        "mlflow": ("mlflow",),
     }
 
 
