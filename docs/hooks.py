@@ -36,6 +36,8 @@ VARIABLES = {
     "CHEAPTALK_TELEMETRY": "turns [telemetry](../how-to/trace-a-run.md) on",
     "WANDB_MODE": """`online` lets [Weights & Biases](../how-to/track-a-run.md) send at once; else
         it is `offline`""",
+    "RAY_ADDRESS": """the head of the [Ray cluster](../how-to/run-on-many-machines.md) that
+        `--on ray` joins""",
     "CHEAPTALK_PROVIDERS": """your file of
         [providers](../how-to/run-a-model.md#a-server-of-your-own); empty for none""",
     "CHEAPTALK_PRICES": """your file of [prices](../how-to/budgets.md); else `prices.yaml` in the
