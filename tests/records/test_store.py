@@ -203,7 +203,7 @@ def of_version(path: Path, version: object) -> None:
     [
         (lambda path: path.write_text("short"), "file is not a database", "name another file"),
         (lambda path: path.write_text("long " * 999), "file is not a database", "restore a copy"),
-        (another_program, "is a database, but no store", "name another file with --store"),
+        (another_program, "is a database, but no store", "name another one with --store"),
         (lambda path: another_program(path, "wal"), "is a database, but no store", "name another"),
         (headless, "database disk image is malformed", "restore a copy"),
         (cut_off, "database disk image is malformed", "restore a copy"),

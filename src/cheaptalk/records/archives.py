@@ -148,7 +148,8 @@ class Folder(NamedTuple):
             raise
         except Exception as error:
             why = str(error).strip().partition("\n")[0] or type(error).__name__
-            raise StoreError(f"{self.name} cannot be {what}: {why}") from error
+            cure = "; take another copy of it" if isinstance(error, FileNotFoundError) else ""
+            raise StoreError(f"{self.name} cannot be {what}: {why}{cure}") from error
 
 
 def archive(

@@ -52,7 +52,7 @@ TRANSACTION = "transaction"
 KEPT = sa.text("select pg_xact_status(cast(:number as xid8))")
 VERSION = sa.text("select cast(current_setting('server_version_num') as integer) / 10000")
 WRITTEN = sa.text("select cast(pg_snapshot_xmax(pg_current_snapshot()) as text)")
-UNREACHED = "see that the server runs, and that its address is right"
+UNREACHED = "see that the server runs, and that its address and the options of the URL are right"
 CURES = {
     "08": UNREACHED,
     "28": "check the user and the password of the URL",

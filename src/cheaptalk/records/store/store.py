@@ -164,7 +164,7 @@ class Store(StoreReader):
             return str(revision)
         if tables:
             raise StoreError(
-                f"{self.name} is a database, but no store; name another file with --store"
+                f"{self.name} is a database, but no store; name another one with --store"
             )
         return None
 
