@@ -137,8 +137,9 @@ def test_a_run_waits_out_a_restart_of_the_server(url: str, database: Database) -
     assert cost.calls == len(models.calls) == len(set(models.numbers))
 
 
+@pytest.mark.parametrize("kept", [True, False])
 def test_what_was_kept_is_not_written_again_when_nobody_heard_of_it(
-    url: str, monkeypatch: pytest.MonkeyPatch
+    url: str, monkeypatch: pytest.MonkeyPatch, kept: bool
 ) -> None:
     lost: list[bool] = []
     with Store.open(url, create=True) as store, store.writing():
@@ -148,6 +149,11 @@ def test_what_was_kept_is_not_written_again_when_nobody_heard_of_it(
         def deaf() -> Iterator[sa.Connection]:
             with usual() as connection:
                 yield connection
+                if not kept:
+                    break_once()
+            break_once()
+
+        def break_once() -> None:
             if not lost:
                 lost.append(True)
                 raise StoreAway("the connection broke before the answer came")
@@ -161,7 +167,7 @@ def test_what_was_kept_is_not_written_again_when_nobody_heard_of_it(
             return "kept"
 
         assert store.backend.commit(work) == "kept"
-    assert (len(worked), len(lost)) == (1, 1)
+    assert (len(worked), len(lost)) == (1 if kept else 2, 1)
 
 
 def test_who_lost_the_lease_writes_nothing_more(url: str) -> None:

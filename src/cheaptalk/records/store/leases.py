@@ -11,6 +11,7 @@ import socket
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import count
 from threading import Event, Thread
 from typing import Any, NamedTuple, TypeVar
 
@@ -54,6 +55,12 @@ shares = sa.Table(
     sa.Column("lease", sa.Integer, sa.ForeignKey(leases.c.number, ondelete="SET NULL")),
     sa.Column("done", sa.Boolean, nullable=False, server_default=sa.false()),
 )
+marks = sa.Table(
+    "marks",
+    own,
+    sa.Column("lease", sa.ForeignKey(leases.c.number, ondelete="CASCADE"), primary_key=True),
+    sa.Column("number", sa.BigInteger, primary_key=True, comment="of what was written"),
+)
 
 SERVER = sa.func.pg_postmaster_start_time()
 NOW = sa.func.clock_timestamp()
@@ -88,7 +95,7 @@ RENEW = (
     sa.update(leases)
     .where(leases.c.number == sa.bindparam("lease"))
     .values(until=UNTIL)
-    .returning(leases.c.halted, sa.cast(sa.func.pg_current_xact_id(), sa.Text))
+    .returning(leases.c.halted)
 )
 
 
@@ -128,6 +135,8 @@ class Lease:
         self._backend = backend
         self._engine = backend.engine.execution_options(isolation_level="READ COMMITTED")
         self._in_hand: set[tuple[str, int]] = set()
+        self._numbers = count(1)
+        self._told: list[int] = []
         self._over = Event()
         self._connection: sa.Connection | None = None
         self.number = self._taken(wait)
@@ -222,8 +231,31 @@ class Lease:
             self._connection.close()
             self._connection = None
 
-    def renew(self, connection: sa.Connection) -> str:
-        """Renew the lease in a transaction, which others then wait for; the transaction's id.
+    def mark(self, connection: sa.Connection) -> int:
+        """Mark a transaction, so that one can ask whether it was kept; the mark's number.
+
+        A transaction's own id would not do: a server that crashed gives it to another one.
+        """
+        number = next(self._numbers)
+        told, self._told = self._told, []
+        if told:
+            mine = marks.c.lease == self.number, marks.c.number.in_(told)
+            connection.execute(sa.delete(marks).where(*mine))
+        connection.execute(sa.insert(marks).values(lease=self.number, number=number))
+        return number
+
+    def kept(self, number: int) -> bool:
+        """Whether a transaction with this mark was kept."""
+        mine = marks.c.lease == self.number, marks.c.number == number
+        with self._backend.explaining(), self._engine.begin() as connection:
+            return connection.execute(sa.select(marks).where(*mine)).first() is not None
+
+    def forget(self, number: int) -> None:
+        """Ask no more for a mark; what is known to be kept needs none."""
+        self._told.append(number)
+
+    def renew(self, connection: sa.Connection) -> None:
+        """Renew the lease in a transaction, which others then wait for.
 
         Raises:
             StoreError: the lease is lost.
@@ -235,7 +267,6 @@ class Lease:
                 "write to it now; what was committed stays: resume"
             )
         self.halted = self.halted or found[0]
-        return str(found[1])
 
     def leads(self) -> bool:
         """Whether it came first of those that are there."""

@@ -48,8 +48,6 @@ OUTAGE = 600.0
 """Seconds for which a process that holds the store waits for its server."""
 AWAY = ("08", "57P")
 """Beginnings of SQLSTATE codes that say that the server is away."""
-TRANSACTION = "transaction"
-KEPT = sa.text("select pg_xact_status(cast(:number as xid8))")
 VERSION = sa.text("select cast(current_setting('server_version_num') as integer) / 10000")
 WRITTEN = sa.text("select cast(pg_snapshot_xmax(pg_current_snapshot()) as text)")
 UNREACHED = "see that the server runs, and that its address and the options of the URL are right"
@@ -193,7 +191,7 @@ class PostgresBackend(Backend):
             connection.exec_driver_sql(WRITING)
             connection.execute(WAIT)
             if self.lease is not None:
-                connection.info[TRANSACTION] = self.lease.renew(connection)
+                self.lease.renew(connection)
 
     def patiently(self, work: Callable[[], T]) -> T:
         outage: float | None = None
@@ -213,19 +211,19 @@ class PostgresBackend(Backend):
                 return done
 
     def commit(self, work: Callable[[sa.Connection], T]) -> T:
-        number, result = "", None
-
-        def kept() -> bool:
-            with self.explaining(), self.engine.connect() as connection:
-                return str(connection.scalar(KEPT, {"number": number})) == "committed"
+        number, result = 0, None
 
         def once() -> T:
             nonlocal number, result
-            if number and kept():
+            lease = self.lease
+            if lease is not None and number and lease.kept(number):
+                lease.forget(number)
                 return cast(T, result)
             with self.transaction() as connection:
-                number = connection.info.get(TRANSACTION, "")
+                number = 0 if lease is None else lease.mark(connection)
                 result = work(connection)
+            if lease is not None:
+                lease.forget(number)
             return result
 
         return self.patiently(once)
