@@ -38,7 +38,7 @@ class Processes:
 
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Have a function of a module called in one of them."""
-        with _undisturbed():
+        with undisturbed():
             return self._pool.submit(work, *args, **kwargs)
 
 
@@ -52,7 +52,7 @@ def processes(count: int, lost: str) -> Iterator[Processes]:
     Raises:
         CheaptalkError: one was killed, or could not begin.
     """
-    with _undisturbed():  # a process that looks after what they share begins here
+    with undisturbed():  # a process that looks after what they share begins here
         pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin)
     others = set(active_children())
     try:
@@ -64,7 +64,7 @@ def processes(count: int, lost: str) -> Iterator[Processes]:
             one.kill()  # nobody waits for what they do
         raise
     finally:
-        with _undisturbed():
+        with undisturbed():
             pool.shutdown(wait=True, cancel_futures=True)
 
 
@@ -80,8 +80,11 @@ def _perhaps() -> str:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Start processes that hear no signal to stop; this one hears it when they are started."""
+def undisturbed() -> Iterator[None]:
+    """Do something to its end before a signal to stop is heard.
+
+    Processes that are started meanwhile hear none.
+    """
     heard: list[int] = []
     listening = current_thread() is main_thread()
     if listening:
@@ -91,11 +94,13 @@ def _undisturbed() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        if listening:
-            signal.signal(signal.SIGINT, before)
-    if heard:
-        raise KeyboardInterrupt
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)  # and what waited is heard
+        finally:
+            if listening:
+                signal.signal(signal.SIGINT, before)
+    if heard and callable(before):
+        before(heard[0], None)
 
 
 def _begin() -> None:

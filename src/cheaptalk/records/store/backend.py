@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 
+from cheaptalk.processes import undisturbed
 from cheaptalk.records.shapes import DamagedValue
 from cheaptalk.records.store.shares import Shares, Undivided
 from cheaptalk.rules import CheaptalkError, suggest
@@ -163,7 +164,7 @@ class Backend(ABC):
         """Do some writing in a transaction, which is kept once; work may be called again where the
         database went away before it kept what was written, and this process holds it.
         """
-        with self.transaction() as connection:
+        with undisturbed(), self.transaction() as connection:
             return work(connection)
 
     @contextmanager
