@@ -1,7 +1,6 @@
 """The store file: made, opened, refused, written by one at a time, and full."""
 
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -391,18 +390,6 @@ def test_a_second_writer_is_refused_by_whatever_name_it_comes(store: Store) -> N
             ct.run(study(), path)
     hard.unlink()
     assert ct.run(study(), link).left == 0
-
-
-@pytest.mark.file
-def test_what_is_being_written_is_kept_before_a_signal_is_heard(store: Store) -> None:
-    def work(connection: sa.Connection) -> None:
-        signal.raise_signal(signal.SIGINT)
-        connection.execute(sa.text("create table once (number integer)"))
-
-    with pytest.raises(KeyboardInterrupt):
-        store.backend.commit(work)
-    with store.reading() as connection:
-        assert sa.inspect(connection).has_table("once")
 
 
 LOSING: dict[str, Callable[[Path, Path], object]] = {

@@ -13,9 +13,11 @@ from threading import Event
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from aiohttp import web
 
 import cheaptalk as ct
+from cheaptalk.records import Store
 from cheaptalk.records.ledger.ledger import mark_unresolved
 from tests.cli.terminal import unmeasured
 from tests.fakes import Server, spec, with_model
@@ -150,3 +152,15 @@ def test_an_interrupt_while_matches_are_laid_out_ends_at_once(
         _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "Traceback" not in said
+
+
+@pytest.mark.file
+def test_what_is_being_written_is_kept_before_a_signal_is_heard(store: Store) -> None:
+    def work(connection: sa.Connection) -> None:
+        signal.raise_signal(signal.SIGINT)
+        connection.execute(sa.text("create table once (number integer)"))
+
+    with pytest.raises(KeyboardInterrupt):
+        store.backend.commit(work)
+    with store.reading() as connection:
+        assert sa.inspect(connection).has_table("once")
