@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import active_children, get_context, parent_process
+from multiprocessing import get_context, parent_process
 from threading import Thread, current_thread, main_thread
 from typing import ParamSpec, Protocol, TypeVar
 
@@ -54,13 +54,12 @@ def processes(count: int, lost: str) -> Iterator[Processes]:
     """
     with undisturbed():  # a process that looks after what they share begins here
         pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin)
-    others = set(active_children())
     try:
         yield Processes(pool)
     except BrokenProcessPool:
         raise CheaptalkError(f"a process was killed, {_perhaps()}; {lost}") from None
     except BaseException:
-        for one in set(active_children()) - others:
+        for one in [*(pool._processes or {}).values()]:  # as kill_workers does from Python 3.14 on
             one.kill()  # nobody waits for what they do
         raise
     finally:
