@@ -15,6 +15,7 @@ from cheaptalk.learning.networks import Device, device_of, jax
 from cheaptalk.learning.policy import write_policy
 from cheaptalk.rules import CheaptalkError, Game, game_box, games, suggest
 from cheaptalk.rules.errors import legal
+from cheaptalk.rules.registry import GAMES
 
 SECONDS = 30.0
 """After so many a checkpoint is due."""
@@ -55,7 +56,7 @@ def game_of(name: str, parameters: Mapping[str, Any]) -> Game:
         for box in games().values() if box.view is not None
         for known, found in box.view.configurations.items()
     }  # fmt: skip
-    if name in games():
+    if name in GAMES:
         return legal(game_box(name).rules, parameters)
     if name.lower() not in named:
         raise CheaptalkError(f"there is no game {suggest(name, [*games(), *named])}")

@@ -188,7 +188,7 @@ class RosterEntry(Value):
                 "openai/gpt-4o, a mapping such as {strategy: equal_split}, or in Python a function"
             )
         known = SEATS
-        kinds = [key for key in known if key in data]
+        kinds = [key for key in data if key in known]
         if len(kinds) > 1:
             raise ValueError(f"{' and '.join(kinds)} do not go together: a player is one of them")
         if kinds:

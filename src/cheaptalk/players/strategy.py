@@ -207,7 +207,7 @@ class StrategiesForm(RosterForm):
         if not isinstance(found, Mapping) or not found:
             raise ValueError(f"strategies: {shown(found)} is no mapping from games to strategies")
         for game in found:
-            if game not in games():
+            if game not in GAMES:
                 raise ValueError(f"strategies: unknown game {suggest(str(game), list(games()))}")
         return {"strategies": dict(found)}
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from cheaptalk.records.record import MatchRecord, Status
 from cheaptalk.records.store.queries import ORDERS, games_in, in_state, labels_in
 from cheaptalk.records.store.store import Store
-from cheaptalk.rules import CheaptalkError, game_box, games, unknown
+from cheaptalk.rules import CheaptalkError, game_box, unknown
 from cheaptalk.rules.errors import shown
+from cheaptalk.rules.registry import GAMES
 
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le, ">=": operator.ge, "!=": operator.ne, "<": operator.lt, ">": operator.gt,
@@ -118,7 +119,7 @@ def _check(kind: str, wanted: Sequence[str], known: Sequence[str]) -> None:
 
 def _measures(names: Sequence[str]) -> list[str]:
     """The measures of those of these games that are installed."""
-    installed = [game_box(name) for name in names if name in games()]
+    installed = [game_box(name) for name in names if name in GAMES]
     return sorted({name for box in installed for name in box.measures})
 
 

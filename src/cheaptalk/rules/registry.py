@@ -53,6 +53,11 @@ def several(_: str, things: Any) -> Mapping[str, Any]:
     return things
 
 
+def single(name: str, thing: T) -> Mapping[str, T]:
+    """Reads an entry point that refers to one thing, which goes by the point's name."""
+    return {name: thing}
+
+
 class Registry(Mapping[str, T]):
     """Things of one kind by name: a mapping of all that is registered.
 
@@ -77,7 +82,7 @@ class Registry(Mapping[str, T]):
         what: str,
         group: str,
         holds: Callable[[Any], bool],
-        read: Callable[[str, Any], Mapping[str, T]] = lambda name, thing: {name: thing},
+        read: Callable[[str, Any], Mapping[str, T]] = single,
         more: Callable[[Mapping[str, T]], Mapping[str, T]] = lambda packaged: {},
     ) -> None:
         self.what = what
@@ -87,11 +92,20 @@ class Registry(Mapping[str, T]):
         self._more = more
         self._here: dict[str, T] = {}
         self._packaged: dict[str, T] | None = None
+        self._alone: dict[str, T] = {}
         self._found: dict[str, T] | None = None
         self._owners: dict[str, str] = {}
         Registry.known.append(self)
 
     def __getitem__(self, name: str) -> T:
+        if self._packaged is None:
+            points = _entry_points().select(group=self.group, name=name)
+            if name in self._here:
+                return self._here[name]
+            if self._read is single and not points:
+                raise KeyError(name)
+            if len(points) == 1 and (alone := self._ours(*points)) is not None:
+                return alone
         return self._all()[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -121,7 +135,7 @@ class Registry(Mapping[str, T]):
         Raises:
             UnknownName: nothing is registered under it; the message names the nearest one.
         """
-        found = self._all().get(name)
+        found = self.get(name)
         if found is None:
             raise unknown(self.what, name, list(self))
         return found
@@ -150,11 +164,24 @@ class Registry(Mapping[str, T]):
         """Look at what packages register anew when it is next asked for."""
         _entry_points.cache_clear()
         self._packaged = None
+        self._alone = {}
         self._changed()
 
     def _changed(self) -> None:
         self._found = None
         games.cache_clear()
+        _whole.cache_clear()
+
+    def _ours(self, point: EntryPoint) -> T | None:
+        """What an entry point of ours registers under its name, without loading all the others."""
+        name = point.name
+        if name not in self._alone and _owner(point) == OURS and point not in LOADING.get():
+            loaded = self._loaded(point)
+            if self._packaged is not None:  # by what was loaded, and so without it
+                self._packaged = None
+                self._changed()
+            self._alone |= {name: loaded[name]} if name in loaded else {}
+        return self._alone.get(name)
 
     def _all(self) -> dict[str, T]:
         if self._found is None:
@@ -334,11 +361,13 @@ def games() -> dict[str, GameBox]:
                     f'the {registry.what} "{name}" of {registry.origin(name)} belongs to no game: '
                     f"it is named GAME.NAME, and there is no game {suggest(game, sorted(GAMES))}"
                 )
-    return {name: _whole(box) for name, box in sorted(GAMES.items())}
+    return {name: _whole(name) for name in sorted(GAMES)}
 
 
-def _whole(box: GameBox) -> GameBox:
-    """A box with what others add to it."""
+@cache
+def _whole(name: str) -> GameBox:
+    """A game's box with what others add to it."""
+    box = GAMES.find(name)
     added: dict[str, Any] = {}
     for field, registry in PARTS.items():
         own = getattr(box, field)
@@ -361,10 +390,7 @@ def game_box(name: str) -> GameBox:
     Raises:
         UnknownName: no game is registered under this name.
     """
-    found = games().get(name)
-    if found is None:
-        raise unknown("game", name, list(games()))
-    return found
+    return _whole(name)
 
 
 def game_title(name: str) -> str:
@@ -373,7 +399,7 @@ def game_title(name: str) -> str:
     >>> game_title("diners_dilemma"), game_title("tic_tac_toe")
     ("Diner's dilemma", 'Tic tac toe')
     """
-    found = games().get(name)
+    found = GAMES.get(name)
     words = name.replace("_", " ")
     return (found.rules.title if found else "") or words[:1].upper() + words[1:]
 

@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 
 import jinja2
 
-from cheaptalk.rules import CheaptalkError, GameBox, game_box, games
+from cheaptalk.rules import CheaptalkError, GameBox, game_box
+from cheaptalk.rules.registry import GAMES
 from cheaptalk.styles import block_name
 
 TEMPLATES = Path(__file__).parent
@@ -42,7 +43,7 @@ def write_game(name: str, out: Path | None = None) -> list[Path]:
         CheaptalkError: the name cannot be one, or is taken; or the folder is there.
         OSError: it cannot be written; nothing is left of it.
     """
-    if name in games():
+    if name in GAMES:
         raise CheaptalkError(f'there is a game named "{name}" already; take another name')
     return _write("game", name, out, {"title": name.title().replace("_", "")})
 

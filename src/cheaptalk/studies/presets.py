@@ -45,7 +45,7 @@ def study_of(named: Study | Path | str) -> Study:
     match named:
         case Study():
             return named
-        case str() if named in PRESETS:
+        case str() if not named.endswith(FILES) and named in PRESETS:
             return preset(named) or load_study(named)
         case str() if not named.endswith(FILES) and not Path(named).is_file():
             raise StudyError(f"no study file or preset {suggest(named, preset_names())}")

@@ -29,6 +29,7 @@ from cheaptalk.players.language_model.treatments import (
 from cheaptalk.players.seats import NO_SOURCES, SeatSpec, Sources
 from cheaptalk.rules import Game, UnknownName, games, suggest
 from cheaptalk.rules.errors import shown
+from cheaptalk.rules.registry import GAMES
 from cheaptalk.styles import JsonCodec, Style, style
 
 LATER = ("reasoning", "stream", "answers", "history", "past_answers", "refine", "reask", "refusals")
@@ -103,7 +104,7 @@ class ModelSeat(SeatSpec):
     @classmethod
     def _is_of_games(cls, named: str | dict[str, str] | None) -> str | dict[str, str] | None:
         for game in named if isinstance(named, dict) else ():
-            if game not in games():
+            if game not in GAMES:
                 raise ValueError(f"unknown game {suggest(game, list(games()))}")
         return named
 

@@ -22,6 +22,7 @@ from cheaptalk.rules import (
     games,
     strategies,
 )
+from cheaptalk.rules.registry import GAMES
 from cheaptalk.studies.estimates.amounts import dollars_shown, shown
 from cheaptalk.studies.estimates.estimate import Estimate
 from cheaptalk.studies.plans.plan import Plan, plan
@@ -240,7 +241,7 @@ def field_title(name: str, form: StudyFields) -> str:
 
 
 def _title(game: str) -> str:
-    return game_title(game) if game in games() else "Game"
+    return game_title(game) if game in GAMES else "Game"
 
 
 def sentence(text: str) -> str:
@@ -274,7 +275,7 @@ def kinds() -> dict[str, str]:
 
 def known_names(form: StudyFields) -> dict[str, str]:
     """Names that players may have, with what each is: strategies, policies, models and rosters."""
-    here = dict.fromkeys(game.game for game in form.games if game.game in games())
+    here = dict.fromkeys(game.game for game in form.games if game.game in GAMES)
     named = {name: f"strategy of {game}" for game in here for name in strategies(game)}
     policies = dict.fromkeys(policy_names(), "learned policy")
     return named | policies | _of_rosters()
