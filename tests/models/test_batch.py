@@ -19,7 +19,7 @@ from cheaptalk.models.batch.protocol import (
     chunks,
 )
 from cheaptalk.models.clients import open_batches
-from cheaptalk.models.http.endpoint import EndpointTrouble
+from cheaptalk.models.http.failures import EndpointTrouble
 from tests import batch_server
 from tests.fakes import at_home
 

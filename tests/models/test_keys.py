@@ -16,7 +16,7 @@ import cheaptalk as ct
 from cheaptalk.models import ChatMessage, ModelCall, ModelName, Reply
 from cheaptalk.models.batch.protocol import BatchLine, BatchServer
 from cheaptalk.models.clients import open_batches
-from cheaptalk.models.http.endpoint import EndpointTrouble
+from cheaptalk.models.http.failures import EndpointTrouble
 from cheaptalk.models.http.secrets import scrubbed
 from cheaptalk.models.http.transport import proxy_of
 from cheaptalk.stand_in.formats import completion

@@ -11,14 +11,8 @@ from yarl import URL
 
 from cheaptalk.models import Failure, Reply
 from cheaptalk.models.flow_control import Trouble, trouble_of
-from cheaptalk.models.http.transport import (
-    Wire,
-    broken,
-    complaint,
-    lost_connection,
-    proxy_of,
-    retry_after,
-)
+from cheaptalk.models.http.failures import broken, complaint, retry_after
+from cheaptalk.models.http.transport import Wire, lost_connection, proxy_of
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 

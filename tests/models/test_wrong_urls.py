@@ -13,7 +13,8 @@ from yarl import URL
 
 from cheaptalk.models import Failure, ModelName, Reply
 from cheaptalk.models.flow_control import Trouble, trouble_of
-from cheaptalk.models.http.transport import Wire, hinted, lost_connection
+from cheaptalk.models.http.failures import hinted
+from cheaptalk.models.http.transport import Wire, lost_connection
 
 PEM = Path(__file__).with_name("localhost.pem")
 """A certificate of localhost that nobody vouches for, and its key, which opens nothing."""

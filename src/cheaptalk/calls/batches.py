@@ -19,7 +19,7 @@ from cheaptalk.calls.budget import Halted
 from cheaptalk.calls.standstill import Pace
 from cheaptalk.models import Failure, ModelCall, ModelName, Reply
 from cheaptalk.models.batch.protocol import BatchLine, BatchServer, Results, chunks
-from cheaptalk.models.http.endpoint import EndpointTrouble
+from cheaptalk.models.http.failures import EndpointTrouble
 from cheaptalk.models.prices import Prices
 from cheaptalk.models.structured_output import Known, offered, refuses, ways
 from cheaptalk.models.usage import metered

@@ -11,7 +11,8 @@ from cheaptalk.models.batch.protocol import BatchServer
 from cheaptalk.models.calls import ModelCall, Reply, Route
 from cheaptalk.models.http import anthropic, openai
 from cheaptalk.models.http.agent import AgentModels
-from cheaptalk.models.http.transport import CALL_HEADER, Wire, hinted
+from cheaptalk.models.http.failures import hinted
+from cheaptalk.models.http.transport import CALL_HEADER, Wire
 from cheaptalk.models.local import LocalModels
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.providers import BatchProtocol, Protocol

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from cheaptalk.models.calls import Failure, ModelCall, ModelSettings, Reply, Usage
 from cheaptalk.models.decoding import drawn_at_once, set_attention
-from cheaptalk.models.http.transport import broken
+from cheaptalk.models.http.failures import broken
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.readings import Reading, Readings, joined, separate
 from cheaptalk.models.settings import wire

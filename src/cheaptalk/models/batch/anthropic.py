@@ -17,8 +17,8 @@ from cheaptalk.models.batch.protocol import (
 from cheaptalk.models.batch.transport import HttpBatches
 from cheaptalk.models.calls import Reply
 from cheaptalk.models.http import anthropic
-from cheaptalk.models.http.endpoint import EndpointTrouble, Listed, Page
-from cheaptalk.models.http.transport import broken, complaint
+from cheaptalk.models.http.endpoint import Listed, Page
+from cheaptalk.models.http.failures import EndpointTrouble, broken, complaint
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.structured_output import ways
 

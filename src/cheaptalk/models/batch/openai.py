@@ -13,8 +13,8 @@ from cheaptalk.models.batch.protocol import CLOCKS, BatchLine, Look, Results
 from cheaptalk.models.batch.transport import HttpBatches
 from cheaptalk.models.calls import Reply
 from cheaptalk.models.http.endpoint import Listed, Page
+from cheaptalk.models.http.failures import broken, complaint
 from cheaptalk.models.http.openai import body, read
-from cheaptalk.models.http.transport import broken, complaint
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.structured_output import ways
 

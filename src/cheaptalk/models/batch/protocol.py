@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from cheaptalk.models.calls import ModelCall, Reply
-from cheaptalk.models.http.transport import decoded
+from cheaptalk.models.http.decoding import decoded
 
 LARGEST = 180_000_000
 """Bytes of calls in one batch: OpenAI takes 200 MB, Anthropic 256."""

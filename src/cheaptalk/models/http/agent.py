@@ -6,7 +6,8 @@ import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.calls import ModelCall, Reply, Usage
-from cheaptalk.models.http.transport import CALL_HEADER, Wire, complaint
+from cheaptalk.models.http.failures import complaint
+from cheaptalk.models.http.transport import CALL_HEADER, Wire
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.usage import metered, read_usage
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.calls import Failure, ModelCall, Reply, Route, Usage
-from cheaptalk.models.http.transport import complaint
+from cheaptalk.models.http.failures import complaint
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 from cheaptalk.models.structured_output import sendable

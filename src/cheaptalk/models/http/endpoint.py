@@ -7,16 +7,9 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
-from cheaptalk.models.calls import Reply
+from cheaptalk.models.http.failures import EndpointTrouble, broken, hinted, refused
 from cheaptalk.models.http.secrets import scrubbed_reply, scrubbed_values
-from cheaptalk.models.http.transport import (
-    broken,
-    hinted,
-    lost_connection,
-    proxy_of,
-    refused,
-    secrets_at,
-)
+from cheaptalk.models.http.transport import lost_connection, proxy_of, secrets_at
 from cheaptalk.models.model_strings import ModelName
 
 T = TypeVar("T")
@@ -24,20 +17,6 @@ L = TypeVar("L", bound="Listed")
 
 PATIENCE = aiohttp.ClientTimeout(total=3600, connect=60, sock_read=300)
 """Seconds for one request, of which the largest takes up or brings down hundreds of megabytes."""
-
-
-class EndpointTrouble(Exception):
-    """A request failed.
-
-    Attributes:
-        again: whether trying again may help.
-        status: the HTTP status, if one came back.
-    """
-
-    def __init__(self, reply: Reply) -> None:
-        super().__init__(reply.detail or "unknown")
-        self.again = reply.retry
-        self.status = reply.status
 
 
 class Listed(Struct):

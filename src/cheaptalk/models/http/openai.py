@@ -6,7 +6,8 @@ import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.calls import Failure, ModelCall, Reply, Route, Usage
-from cheaptalk.models.http.transport import Content, broken, complaint, words_and_thoughts
+from cheaptalk.models.http.decoding import Content, words_and_thoughts
+from cheaptalk.models.http.failures import broken, complaint
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
 from cheaptalk.models.structured_output import sendable

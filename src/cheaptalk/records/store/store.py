@@ -439,38 +439,78 @@ def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False
     """Count matches that are in the store already as matches of a study.
 
     Args:
-        ids: of the matches; what is not in the store is passed over.
+        ids: of different matches; what is not in the store is passed over.
         only: set the study's other matches aside.
     """
-    stored = sa.select(matches.c.number).join(PLANNED, PLANNED.c.id == matches.c.id)
-    mine = sa.and_(members.c.study_id == study_id, members.c.current)
-    our_numbers = sa.select(members.c.match_number).where(mine)
-    ended = matches.c.status.in_([status.value for status in SETTLED])
     with store.transaction() as connection:
         PLANNED.create(connection)
+        count = 0
         for some in chunks(enumerate(ids)):
-            planned = [{"place": place, "id": id_} for place, id_ in some]
-            write_rows(connection, NEW_PLANNED, planned)
-        left = connection.scalars(
-            sa.select(PLANNED.c.place)
-            .join(matches, sa.and_(matches.c.id == PLANNED.c.id, ended), isouter=True)
-            .where(matches.c.number.is_(None))
-            .order_by(PLANNED.c.place)
-        ).all()
-        fresh = stored.except_(our_numbers).subquery()
-        row = sa.select(sa.literal(study_id), fresh.c.number, sa.true()).where(sa.true())
-        new = NEW_MEMBER.from_select(["study_id", "match_number", "current"], row)
-        connection.execute(new.on_conflict_do_update(
-            index_elements=["study_id", "match_number"], set_={"current": sa.true()}
-        ))  # fmt: skip
-        leaving = 0
-        if only:
-            past = members.c.match_number.in_(our_numbers.except_(stored))
-            leaving = connection.execute(
-                sa.update(members).where(mine, past).values(current=False)
-            ).rowcount
+            write_rows(connection, NEW_PLANNED, [{"place": n, "id": id_} for n, id_ in some])
+            count += len(some)
+        left, unknown, fresh = _unsettled(connection, study_id)
+        if fresh:
+            _count_in(connection, study_id)
+        leaving = _set_others_aside(connection, study_id, count - unknown) if only else 0
         PLANNED.drop(connection)
     return Adopted(left, leaving)
+
+
+STORED = sa.select(matches.c.number).join(PLANNED, PLANNED.c.id == matches.c.id)
+"""The numbers of planned matches that are in the store."""
+
+
+def _counted(study_id: int) -> sa.ColumnElement[bool]:
+    """Whether a membership is that of a match that the study counts."""
+    return sa.and_(members.c.study_id == study_id, members.c.current)
+
+
+def _unsettled(connection: sa.Connection, study_id: int) -> tuple[list[int], int, int]:
+    """The places of planned matches that are not in the store or have not ended, how many are not
+    in it, and how many are but do not count as the study's."""
+    ended = matches.c.status.in_([status.value for status in SETTLED])
+    member = sa.and_(_counted(study_id), members.c.match_number == matches.c.number)
+    absent, strange = matches.c.number.is_(None), members.c.match_number.is_(None)
+    query = (
+        sa.select(PLANNED.c.place, absent, ended, strange)
+        .join(matches, matches.c.id == PLANNED.c.id, isouter=True)
+        .join(members, member, isouter=True)
+        .where(sa.or_(absent, sa.not_(ended), strange))
+        .order_by(PLANNED.c.place)
+    )
+    left: list[int] = []
+    unknown = fresh = 0
+    for place, away, settled, apart in connection.execute(query):
+        unknown += away
+        fresh += apart and not away
+        if away or not settled:
+            left.append(place)
+    return left, unknown, fresh
+
+
+def _count_in(connection: sa.Connection, study_id: int) -> None:
+    """Count planned matches that are in the store as the study's, where they do not yet."""
+    fresh = STORED.except_(sa.select(members.c.match_number).where(_counted(study_id))).subquery()
+    row = sa.select(sa.literal(study_id), fresh.c.number, sa.true()).where(sa.true())
+    new = NEW_MEMBER.from_select(["study_id", "match_number", "current"], row)
+    connection.execute(new.on_conflict_do_update(
+        index_elements=["study_id", "match_number"], set_={"current": sa.true()}
+    ))  # fmt: skip
+
+
+def _set_others_aside(connection: sa.Connection, study_id: int, stored: int) -> int:
+    """Set the study's matches aside that are not planned; how many there were.
+
+    Args:
+        stored: how many of the planned ones are in the store, and so count as the study's.
+    """
+    mine = _counted(study_id)
+    counted = connection.scalar(sa.select(sa.func.count()).select_from(members).where(mine))
+    if counted == stored:
+        return 0
+    past = sa.select(members.c.match_number).where(mine).except_(STORED)
+    setting = sa.update(members).where(mine, members.c.match_number.in_(past))
+    return connection.execute(setting.values(current=False)).rowcount
 
 
 def set_aside(store: StoreReader, study: str) -> frozenset[str]:

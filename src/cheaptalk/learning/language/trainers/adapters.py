@@ -8,7 +8,8 @@ from pathlib import Path
 
 from cheaptalk.calls.event_loop import drive
 from cheaptalk.learning.language.trainers.trainer import TrainingFailed
-from cheaptalk.models.http.endpoint import Endpoint, EndpointTrouble
+from cheaptalk.models.http.endpoint import Endpoint
+from cheaptalk.models.http.failures import EndpointTrouble
 from cheaptalk.models.model_strings import ModelName
 
 LOADED = "already been loaded"

@@ -25,7 +25,8 @@ from cheaptalk.learning.language.trainers.trainer import (
     Step,
     TrainingFailed,
 )
-from cheaptalk.models.http.endpoint import Endpoint, EndpointTrouble, Listed, Page
+from cheaptalk.models.http.endpoint import Endpoint, Listed, Page
+from cheaptalk.models.http.failures import EndpointTrouble
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.rules import Value
 from cheaptalk.whole_files import read_whole, whole_file
