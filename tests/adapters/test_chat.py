@@ -70,7 +70,7 @@ def test_an_agreement_pays_what_the_rules_say() -> None:
     ("wrong", "said"),
     [
         ({"seat": "player_3"}, 'deal_or_no_deal has no seat "player_3"'),
-        ({"other": "fairr"}, "must be scripted, by one of its strategies: conceding, fair"),
+        ({"other": "fairr"}, 'unknown strategy "fairr" .did you mean "fair".'),
         ({"other": "openai/gpt-4o"}, "the other seats of deal_or_no_deal must be scripted"),
         ({"parameters": {"turns": -1}}, "turns"),
         ({"style": "tagd"}, "tagd"),

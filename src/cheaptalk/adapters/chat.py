@@ -135,7 +135,9 @@ class ChatEnvironment:
 
 def _decide(other: RosterEntry, game: Game, place: str) -> Decide:
     filled = other.seat(game, place)
-    if filled is None or not filled.instant:
+    if filled is None:
+        raise CheaptalkError(f"the other seats of {game.name}: {other.form.why_idle([game.name])}")
+    if not filled.instant:
         known = ", ".join(sorted(game_box(game.name).strategies))
         raise CheaptalkError(
             f"the other seats of {game.name} must be scripted, by one of its strategies: {known}"
