@@ -13,9 +13,11 @@ from itertools import product
 from math import prod
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 from pydantic import ValidationError as PydanticError
 from pydantic_core import ErrorDetails
+
+from cheaptalk.rules.data import Data
 
 MESSAGE_LIMIT = 4_000
 """Characters a message may have: some 600 words, a long letter. Published systems set no limit, but
@@ -25,10 +27,8 @@ _AMOUNT = re.compile(r"[-+]?\$?\s*(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?")
 _WHOLE = re.compile(r"\s*([-+]?(?:\d{1,3}(?:,\d{3})+|\d+))(?:\.0+)?\s*", re.ASCII)
 
 
-class Action(BaseModel):
+class Action(Data):
     """One move of one seat. Immutable; unknown fields are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def _read_amount(value: Any) -> Any:

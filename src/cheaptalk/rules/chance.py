@@ -63,7 +63,7 @@ class Stream:
 
     def pick(self, options: Sequence[T]) -> T:
         """One of the options, each equally likely."""
-        return options[self.integer(0, len(options) - 1)]
+        return options[int(self._next() * len(options))]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
         """The items in a random order, all orders equally likely."""
@@ -79,27 +79,24 @@ class Stream:
 
 
 class Chance:
-    """The random streams of one match, or of one seat in it."""
+    """The random streams of one match, or of one seat in it.
 
-    __slots__ = ("_part", "_seed")
+    Attributes:
+        seed: what every stream depends on.
+    """
+
+    __slots__ = ("seed",)
 
     def __init__(self, seed: str, *part: int | str) -> None:
-        self._seed = seed
-        self._part = part
+        self.seed = SEPARATOR.join(map(str, (seed, *part)))
 
     def __repr__(self) -> str:
         return brief(self, self.seed.replace(SEPARATOR, "/"))
 
-    @property
-    def seed(self) -> str:
-        """What every stream depends on."""
-        return SEPARATOR.join(map(str, (self._seed, *self._part)))
-
     def __call__(self, purpose: str, *place: int | str) -> Stream:
         """The stream for this purpose at this place (a round, a seat)."""
-        key = [f"{one}" for one in (self._seed, *self._part, purpose, *place)]
-        return Stream(SEPARATOR.join(key))
+        return Stream(SEPARATOR.join((self.seed, purpose, *map(str, place))))
 
     def apart(self, purpose: str, *place: int | str) -> "Chance":
         """Streams of their own for a part of the match, such as one seat's player."""
-        return Chance(self._seed, *self._part, purpose, *place)
+        return Chance(self.seed, purpose, *place)

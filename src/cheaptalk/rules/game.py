@@ -9,13 +9,14 @@ from functools import cache
 from math import isfinite
 from numbers import Real
 from types import UnionType
-from typing import Annotated, Any, ClassVar, NamedTuple, Self, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, NamedTuple, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from cheaptalk.rules.actions import Action
 from cheaptalk.rules.bounds import Bounds, beyond, numbers, within
 from cheaptalk.rules.chance import Chance
+from cheaptalk.rules.data import Data
 from cheaptalk.rules.errors import RulesError, describe, shown
 from cheaptalk.rules.steps import Event, Play
 
@@ -74,10 +75,8 @@ def _wants_number(wanted: Any) -> bool:
     return _is_boolean_for_number(True, wanted) or any(map(_wants_number, get_args(wanted)))
 
 
-class Value(BaseModel):
+class Value(Data):
     """Data that people write: immutable, and a misspelt key is named with the nearest legal one."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
@@ -90,20 +89,6 @@ class Value(BaseModel):
                 if known[key] is not None and _is_boolean_for_number(value, known[key]):
                     raise ValueError(f"{key}: {shown(value)} is no number; write it in digits")
         return data
-
-    @classmethod
-    def unchecked(cls, **fields: Any) -> Self:
-        """A value of fields that are known to be right: all of them, each of its final type.
-
-        For what rules compute in every match. The same as pydantic's ``model_construct``, which
-        looks every field up, in half the time.
-        """
-        value = cls.__new__(cls)
-        object.__setattr__(value, "__dict__", fields)
-        object.__setattr__(value, "__pydantic_fields_set__", set(fields))
-        object.__setattr__(value, "__pydantic_extra__", None)
-        object.__setattr__(value, "__pydantic_private__", None)
-        return value
 
 
 class Deal(Value):

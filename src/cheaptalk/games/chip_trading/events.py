@@ -34,7 +34,7 @@ class Proposal(Action):
     @property
     def mirrored(self) -> "Proposal":
         """The same trade as its partner sees it, who gives what the proposer wants."""
-        return Proposal.model_construct(
+        return Proposal.unchecked(
             give=self.want,
             give_amount=self.want_amount,
             want=self.give,

@@ -20,8 +20,17 @@ from cheaptalk.games.chip_trading.events import (
     TurnEnded,
     Worths,
 )
-from cheaptalk.games.chip_trading.stocks import Holdings, Stock, can_give, chips, move, shown, worth
+from cheaptalk.games.chip_trading.stocks import (
+    Holdings,
+    Stock,
+    can_give,
+    chips,
+    exchange,
+    shown,
+    worth,
+)
 from cheaptalk.rules import Ask, Chance, Game, Play, RulesError, Secret, Tell, numbered
+from cheaptalk.rules.steps import no_objection
 
 Cents = Annotated[int, Field(ge=1, le=10_000, strict=True)]
 
@@ -76,57 +85,66 @@ class ChipTrading(Game):
         return numbered("player", self.players)
 
     def deal(self, chance: Chance) -> Hands:
+        places = tuple(self.places)
         values = {
             place: {
                 colour: chance("value", place, colour).pick(self.values)
                 for colour in self.colours[1:]
             }
-            for place in self.places
+            for place in places
         }
-        return Hands(order=tuple(chance("order").shuffled(tuple(self.places))), values=values)
+        return Hands.unchecked(order=tuple(chance("order").shuffled(places)), values=values)
 
     def play(self, deal: Hands, chance: Chance) -> Play[Trading]:
         worths = self._worths(deal)
         holdings = {place: dict.fromkeys(self.colours, self.chips) for place in self.places}
+        before = {place: worth(stock, worths[place]) for place, stock in holdings.items()}
+        values = before.copy()
         for place, own in worths.items():
             known = (self.colours[0], tuple(own.items()), self.values, self.chips, self.rounds)
             yield Tell(place, Briefing(place, deal.order, *known))
         turns: list[Exchange] = []
         for number in range(1, self.rounds * self.players + 1):
             proposer = deal.order[(number - 1) % self.players]
-            proposal, willing = yield from self._turn(number, proposer, worths, holdings)
+            proposal, willing = yield from self._turn(number, proposer, worths, holdings, values)
             partner = chance("partner", number).pick(willing) if willing else None
             if partner is not None:
-                move(holdings[proposer], proposal)
-                move(holdings[partner], proposal.mirrored)
+                exchange(holdings[proposer], holdings[partner], proposal)
+                values[proposer] += proposal.gain(worths[proposer])
+                values[partner] -= proposal.gain(worths[partner])
             yield Tell(tuple(worths), TurnEnded(number, proposer, proposal, partner))
             turns.append(
                 Exchange.unchecked(
                     proposer=proposer, proposal=proposal, willing=willing, partner=partner
                 )
             )
-        outcome = Trading.unchecked(worths=worths, turns=tuple(turns))
         stocks = shown(holdings)
-        for place, gain in outcome.gains().items():
+        for place, value in values.items():
+            gain = value - before[place]
             yield Tell(place, GameOver(stocks, gain, max(0, gain)))
-        return outcome
+        return Trading.unchecked(worths=worths, turns=tuple(turns))
 
     def _turn(
-        self, number: int, proposer: str, worths: Worths, holdings: Holdings
+        self,
+        number: int,
+        proposer: str,
+        worths: Worths,
+        holdings: Holdings,
+        values: Mapping[str, int],
     ) -> Play[tuple[Proposal, tuple[str, ...]]]:
         """A proposal and the answers to it; returns the proposal and who accepted."""
         when, stocks = (number, self.rounds * self.players), shown(holdings)
-        value = {place: worth(stock, worths[place]) for place, stock in holdings.items()}
         objection = partial(self._objection, holdings[proposer])
-        turn = Turn(*when, stocks, value[proposer])
+        turn = Turn(*when, stocks, values[proposer])
         proposal: Proposal = yield Ask(proposer, Proposal, turn, objection)
         asks = []
         for place, stock in holdings.items():
             if place != proposer:
-                after = value[place] - proposal.gain(worths[place])
+                after = values[place] - proposal.gain(worths[place])
                 able = stock[proposal.want] >= proposal.want_amount
-                event = Offered(*when, proposer, proposal, stocks, value[place], after, able)
-                asks.append(Ask(place, Response, event, partial(_refusal, event)))
+                event = Offered(*when, proposer, proposal, stocks, values[place], after, able)
+                refusal = no_objection if able else partial(_refusal, event)
+                asks.append(Ask(place, Response, event, refusal))
         answers: Mapping[str, Response] = yield tuple(asks)
         return proposal, tuple(p for p, answer in answers.items() if answer.decision == "accept")
 
@@ -172,6 +190,7 @@ class ChipTrading(Game):
 
 
 def _refusal(offered: Offered, response: Response) -> str | None:
-    if response.decision == "decline" or offered.able:
+    """Why who does not hold the chips wanted cannot accept."""
+    if response.decision == "decline":
         return None
     return f"you do not hold {chips(offered.proposal.want_amount, offered.proposal.want)}"

@@ -44,3 +44,10 @@ def move(stock: Stock, trade: Proposal) -> None:
     """Take from a stock what a trade gives and put into it what it brings."""
     stock[trade.give] -= trade.give_amount
     stock[trade.want] += trade.want_amount
+
+
+def exchange(proposer: Stock, partner: Stock, trade: Proposal) -> None:
+    """Carry a trade out between the stocks of its proposer and of its partner."""
+    move(proposer, trade)
+    partner[trade.give] += trade.give_amount
+    partner[trade.want] -= trade.want_amount

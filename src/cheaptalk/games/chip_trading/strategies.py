@@ -53,14 +53,21 @@ class Room(Struct, frozen=True):
 
     def asking(self, wanted: int) -> Proposal:
         """The proposal that wants so many chips."""
-        return Proposal(give=self.give, give_amount=self.amount, want=self.want, want_amount=wanted)
+        return Proposal.unchecked(
+            give=self.give, give_amount=self.amount, want=self.want, want_amount=wanted
+        )
 
 
 def held(asked: Asked) -> tuple[Stock, Stock]:
     """What the seat holds, and the most that any other player holds of each colour."""
-    holdings = read(asked.event.stocks)
-    mine = holdings.pop(asked.seat)
-    return mine, {colour: max([one[colour] for one in holdings.values()]) for colour in mine}
+    mine: Stock = {}
+    others: list[list[int]] = []
+    for player, stock in asked.event.stocks:
+        if player == asked.seat:
+            mine = dict(stock)
+        else:
+            others.append([number for _, number in stock])
+    return mine, dict(zip(mine, map(max, zip(*others, strict=True)), strict=True))
 
 
 def gainful(asked: Asked) -> list[Room]:
@@ -119,7 +126,9 @@ class Weighed(NamedTuple):
     def offer(self, place: int) -> Proposal:
         """One of the proposals."""
         give, want = int(self.amounts[place]), int(self.wanted[place])
-        return Proposal(give=self.give, give_amount=give, want=self.want, want_amount=want)
+        return Proposal.unchecked(
+            give=self.give, give_amount=give, want=self.want, want_amount=want
+        )
 
 
 def best_offer(asked: Asked, learning: Learning, stream: Stream) -> Proposal:
@@ -244,15 +253,17 @@ def random(asked: Asked, *, acceptance: Share = 0.5) -> Action:
     Args:
         acceptance: the probability of accepting a proposal, in [0, 1].
     """
+    if isinstance(asked.event, Offered) and not asked.event.able:
+        return DECLINE
     draw = asked.chance("move", asked.request)
     if isinstance(asked.event, Offered):
-        return response(asked, asked.event.able and draw.happens(acceptance))
+        return response(asked, draw.happens(acceptance))
     mine, most = held(asked)
     give = draw.pick([colour for colour, number in mine.items() if number])
     want = draw.pick([colour for colour in mine if colour != give])
     amount = draw.integer(1, mine[give])
     wanted = draw.integer(1, max(1, most[want]))
-    return Proposal(give=give, give_amount=amount, want=want, want_amount=wanted)
+    return Proposal.unchecked(give=give, give_amount=amount, want=want, want_amount=wanted)
 
 
 @strategy("player")
