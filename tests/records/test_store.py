@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
@@ -252,6 +253,15 @@ def test_an_empty_file_becomes_a_store_only_where_one_is_to_be_made(tmp_path: Pa
         Shelf(store).add("m")
     with Store.open(path) as store:
         assert [record.id for record in store.records()] == ["m"]
+
+
+def test_a_store_whose_making_was_broken_off_is_gone_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(migration, "upgrade", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        Store.open(tmp_path / "new.sqlite", create=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_opening_a_store_changes_nothing(tmp_path: Path) -> None:

@@ -118,8 +118,8 @@ class Store(StoreReader):
             self.backend.discard()
 
     def _is_unused(self) -> bool:
-        with suppress(StoreError):
-            return not self.studies(counted=False)
+        with suppress(StoreError), self.reading() as connection:
+            return self._revision(connection) is None or not self.studies(counted=False)
         return False
 
     def _migrate(self) -> None:
