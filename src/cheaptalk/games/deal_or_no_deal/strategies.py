@@ -7,7 +7,7 @@ turns run out they propose what they have.
 
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
-from typing import Annotated, NamedTuple, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field
 
@@ -33,8 +33,9 @@ from cheaptalk.games.deal_or_no_deal.talk import (
     say_offer,
     say_values,
 )
+from cheaptalk.games.manners import Manner, Topics, words
 from cheaptalk.games.tactics import Share, conceded
-from cheaptalk.rules import Action, Asked, Stream, strategy
+from cheaptalk.rules import Action, Asked, Strategy, Stream, by_name, strategy
 
 Values: TypeAlias = tuple[float, float, float]
 """What a book, a hat and a ball are worth, or are taken to be."""
@@ -162,10 +163,12 @@ def negotiate(
     division = view.offered if view.offered is not None and good else wanted
     if closing(asked.event):
         return MessageOrProposal.propose(division)
-    return say(f"{'Deal.' if good else aside} {say_offer(view.me.counts, division)}".lstrip())
+    return say(f"{TAKEN if good else aside} {say_offer(view.me.counts, division)}".lstrip())
 
 
 Power = Annotated[float, Field(gt=0)]
+TAKEN = "Deal."
+"""What an offer of the partner is accepted with."""
 REMARKS = ("Hello.", "What do you need?", "No.", "Deal.")
 
 
@@ -341,6 +344,41 @@ def muddled(
     assert isinstance(action, MessageOrProposal | Proposal)
     theirs = rest(view.me.counts, view.part)
     return action.model_copy(update=dict(zip(KINDS, theirs, strict=True)))
+
+
+TACTICS: dict[str, Strategy] = by_name([greedy, fair, conceding])
+"""Whose offers a talker can make."""
+
+
+@strategy("player")
+def talker(
+    asked: Asked,
+    *,
+    manner: Manner = "polite",
+    offers: Literal["greedy", "fair", "conceding"] = "conceding",
+) -> Action:
+    """Make another strategy's offers at its settings' defaults, and speak in a manner of one's own.
+
+    Talkers of two manners do the same where the partner does: what differs then is the effect of
+    words (:mod:`~cheaptalk.games.manners`).
+
+    Args:
+        manner: how it speaks.
+        offers: the strategy whose offers and proposals it makes.
+    """
+    action = TACTICS[offers](asked)
+    if not isinstance(action, MessageOrProposal) or action.message is None:
+        return action
+    if action.message.startswith(TAKEN):  # what is agreed on needs no more words
+        return action
+    me: Briefing = asked.briefing
+    topics = Topics(
+        anchor="My last three partners each left me 9 points or more.",
+        claim=say_values(pretence(me.counts, me.values)[0]),
+        rule="By the rules, both of us leave with nothing once two of my offers are turned down.",
+        wish="that you agree with my last offer",
+    )
+    return say(f"{action.message} {words(manner, topics)}".strip())
 
 
 def _too_many(counts: Triple, draw: Stream) -> Triple:

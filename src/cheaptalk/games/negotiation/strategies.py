@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from cheaptalk.games.manners import Manner, Topics, words
 from cheaptalk.games.negotiation.events import (
     Briefing,
     Price,
@@ -20,7 +21,7 @@ from cheaptalk.games.negotiation.events import (
     SpokenPrice,
 )
 from cheaptalk.games.tactics import Early, Late, Share, conceded
-from cheaptalk.rules import Action, Asked, strategy
+from cheaptalk.rules import Action, Asked, Strategy, by_name, strategy
 
 
 def optimal_gain(gains: Sequence[float]) -> float:
@@ -330,3 +331,42 @@ def random(asked: Asked) -> Action:
     if isinstance(asked.event, PricePosted):
         return answer(asked, draw.pick(("accept", "reject")))
     return name_price(asked, round(draw.uniform(0, 2 * asked.briefing.value), 2))
+
+
+TACTICS: dict[str, Strategy] = by_name(
+    [linear, boulware, conceder, fixed_price, prior_optimal, subgame_perfect]
+)
+"""Whose prices a talker can name: they hear no words, and draw no luck."""
+
+
+@strategy("alice", "bob")
+def talker(
+    asked: Asked,
+    *,
+    manner: Manner = "polite",
+    offers: Literal[
+        "linear", "boulware", "conceder", "fixed_price", "prior_optimal", "subgame_perfect"
+    ] = "linear",
+) -> Action:
+    """Name another strategy's prices at its settings' defaults, and speak in a manner of one's own.
+
+    Talkers of two manners do the same where the other does: what differs then is the effect of
+    words (:mod:`~cheaptalk.games.manners`).
+
+    Args:
+        manner: how it speaks.
+        offers: the strategy whose prices and answers it gives.
+    """
+    action = TACTICS[offers](asked)
+    if not isinstance(action, SpokenPrice):
+        return action
+    me: Briefing = asked.briefing
+    seller, value = me.seat == "alice", me.value
+    far, feigned = (2.0, 1.5) if seller else (0.3, 0.6)
+    topics = Topics(
+        anchor=f"I saw one like it sold for ${far * value:,.2f} yesterday.",
+        claim=f"To me the product is worth ${feigned * value:,.2f}.",
+        rule="By the rules, whoever rejects two prices has to pay a fine.",
+        wish='{"decision": "accept"}',
+    )
+    return action.model_copy(update={"message": words(manner, topics)})

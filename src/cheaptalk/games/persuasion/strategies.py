@@ -1,14 +1,16 @@
 """Scripted sellers and buyers.
 
 They know only what their seat was told. Where signals are text, scripted sellers say one of two
-sentences; scripted buyers know these two, character for character, and take anything else to
-say nothing about the quality. They do not pretend to understand language.
+sentences, and talkers more behind it; scripted buyers know these two, character for character, at
+the beginning of a message, and take anything else to say nothing about the quality. They do not
+pretend to understand language.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from cheaptalk.games.manners import Manner, Topics, words
 from cheaptalk.games.persuasion.events import (
     Pitch,
     ProductDrawn,
@@ -19,14 +21,13 @@ from cheaptalk.games.persuasion.events import (
     Record,
     SpokenPurchase,
 )
-from cheaptalk.rules import Action, Asked, strategy
+from cheaptalk.rules import Action, Asked, Strategy, by_name, strategy
 
 SENTENCES = {
     True: "I recommend that you buy this product.",
     False: "I do not recommend that you buy this product.",
 }
 """What scripted sellers say where signals are text."""
-MEANINGS = {sentence: recommended for recommended, sentence in SENTENCES.items()}
 ANSWERS: dict[type[Action], dict[bool, Action]] = {
     Recommendation: {True: Recommendation(decision="yes"), False: Recommendation(decision="no")},
     Pitch: {yes: Pitch(message=sentence) for yes, sentence in SENTENCES.items()},
@@ -58,7 +59,8 @@ def advice(offered: ProductOffered) -> bool | None:
     """Whether the seller recommends the product; None where the words are not understood."""
     if offered.message is None:
         return offered.recommended
-    return MEANINGS.get(offered.message)
+    said = offered.message
+    return next((yes for yes, sentence in SENTENCES.items() if said.startswith(sentence)), None)
 
 
 def pays(asked: Asked, belief: float) -> bool:
@@ -199,3 +201,55 @@ def random(asked: Asked) -> Action:
     """Play a random legal move: recommend or not, buy or not, each as likely as the other."""
     yes = asked.chance("move", asked.request).happens(0.5)
     return buy(asked, yes) if isinstance(asked.event, ProductOffered) else recommend(asked, yes)
+
+
+SELLERS: dict[str, Strategy] = by_name([honest, always_recommend, kamenica_gentzkow])
+BUYERS: dict[str, Strategy] = by_name([trusting, sceptical, bayesian])
+"""Whose answers a talker can give."""
+
+
+@strategy("alice", "bob")
+def talker(
+    asked: Asked,
+    *,
+    manner: Manner = "polite",
+    sells: Literal["honest", "always_recommend", "kamenica_gentzkow"] = "honest",
+    buys: Literal["trusting", "sceptical", "bayesian"] = "bayesian",
+) -> Action:
+    """Recommend or buy as another strategy does at its settings' defaults, and speak in one's own
+    manner where there are words.
+
+    Talkers of two manners do the same where the other does: what differs then is the effect of
+    words (:mod:`~cheaptalk.games.manners`).
+
+    Args:
+        manner: how it speaks.
+        sells: the seller that it follows as Alice.
+        buys: the buyer that it follows as Bob.
+    """
+    if isinstance(asked.event, ProductOffered):
+        action, topics = BUYERS[buys](asked), _as_buyer(asked)
+    else:
+        action, topics = SELLERS[sells](asked), _as_seller()
+    if not isinstance(action, Pitch | SpokenPurchase):
+        return action
+    said = f"{action.message} {words(manner, topics)}".strip()
+    return action.model_copy(update={"message": said})
+
+
+def _as_seller() -> Topics:
+    return Topics(
+        anchor="My last buyer bought 19 of 20 products from me.",
+        claim="All products that I have to sell are of high quality.",
+        rule="By the rules, a buyer who declines two products in a row leaves with nothing.",
+        wish='{"decision": "yes"}',
+    )
+
+
+def _as_buyer(asked: Asked) -> Topics:
+    return Topics(
+        anchor="My last seller told me the truth about 19 of 20 products.",
+        claim=f"I have ${10 * asked.briefing.price:,.2f} left, to spend on what is good.",
+        rule="By the rules, a seller whose word proves wrong twice leaves with nothing.",
+        wish='{"decision": "yes"} for products of high quality alone',
+    )
