@@ -430,6 +430,33 @@ def test_a_run_stops_when_its_store_is_no_longer_there(
 
 
 @pytest.mark.file
+def test_a_new_store_that_another_has_opened_is_left_to_it(tmp_path: Path) -> None:
+    path, others = tmp_path / "new.sqlite", list[Store]()
+
+    def fail() -> None:
+        with Store.open(path, create=True):
+            others.append(Store.open(path, create=True))
+            raise StoreError("a key is missing")
+
+    with pytest.raises(StoreError, match="a key is missing"):
+        fail()
+    with others[0] as other:
+        done = ct.run(study(), other).done
+    with Store.open(path) as store:
+        assert store.count_members("small") == done > 0
+
+
+@pytest.mark.file
+def test_nothing_is_written_to_a_file_that_went_before_it_was_held(store: Store) -> None:
+    store.path.unlink()
+    with (
+        pytest.raises(StoreError, match="was deleted, renamed or replaced"),
+        store.writing(),
+    ):
+        store.register_study("mine", {})
+
+
+@pytest.mark.file
 def test_a_folder_that_cannot_be_written_is_told(store: Store) -> None:
     lock = store.path.with_name(f"{store.path.name}.lock")
     lock.unlink()

@@ -48,7 +48,7 @@ class SqliteBackend(Backend):
         self.address = str(self.path)
         self.mailbox = FileMailbox(self.path)
         self._held = False
-        self._taken: tuple[int, int] | None = None
+        self._opened: tuple[int, int] | None = None
         self._copy: TemporaryDirectory[str] | None = None
         self.engine = self._engine_at(self.path)
 
@@ -92,7 +92,7 @@ class SqliteBackend(Backend):
             raise StoreError(
                 f"{self.path} cannot be written: {error.strerror}: {lock.lock_file}"
             ) from error
-        self._held, self._taken = True, _identity(self.path)
+        self._held = True
         try:
             yield
         finally:
@@ -101,22 +101,22 @@ class SqliteBackend(Backend):
 
     def discard(self) -> None:
         with suppress(StoreError), self.holding(0):
-            for end in ("", "-wal", "-shm", ".lock"):
-                Path(f"{self.path}{end}").unlink(missing_ok=True)
+            if not Path(f"{self.path}-wal").exists():  # who closes it last removes its log
+                for end in ("", ".lock"):
+                    Path(f"{self.path}{end}").unlink(missing_ok=True)
 
     def _begin(self, connection: sa.Connection) -> None:
         """Begin a transaction; while the store is held, write only in the very file that was
-        taken.
+        opened: another may have discarded it since.
         """
         writes = connection.get_execution_options().get("writes", False)
-        if writes and self._held:
-            found = _identity(self.path)
-            self._taken = self._taken or found  # a new store's file is made by the first of them
-            if found != self._taken:
-                raise StoreError(
-                    f"{self.name} was deleted, renamed or replaced while it was written to, and "
-                    "nothing more can be recorded; put it back and resume"
-                )
+        found = _identity(self.path)
+        self._opened = self._opened or found  # a new store's file is made by the first of them
+        if writes and self._held and found != self._opened:
+            raise StoreError(
+                f"{self.name} was deleted, renamed or replaced while it was written to, and "
+                "nothing more can be recorded; put it back and resume"
+            )
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     def cure(self, error: Exception) -> str | None:
