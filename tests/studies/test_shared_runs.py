@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from socket import SHUT_RDWR, socket
 from threading import Barrier, Event
 
 import pytest
@@ -18,6 +20,7 @@ import cheaptalk as ct
 from cheaptalk.records import Store
 from cheaptalk.records.store import leases
 from cheaptalk.records.store.backend import StoreAway, StoreError, StoreHeld
+from cheaptalk.records.store.shares import Share, Shares
 from tests.fakes import PATIENCE, Canned, Server, essence, spec, study, with_model
 from tests.postgres import LACKING, Databases, serving
 from tests.postgres import Server as Database
@@ -168,6 +171,87 @@ def test_what_was_kept_is_not_written_again_when_nobody_heard_of_it(
 
         assert store.backend.commit(work) == "kept"
     assert (len(worked), len(lost)) == (1 if kept else 2, 1)
+
+
+SLOW = """
+create table once (number integer);
+create function slow() returns trigger language plpgsql as
+    'begin perform pg_advisory_xact_lock(1, 1); return old; end';
+create constraint trigger slow after insert on once deferrable initially deferred
+    for each row execute function slow();
+create trigger slow after delete on shares for each row execute function slow();
+"""
+WAITING = sa.text(
+    "select count(*) from pg_stat_activity where wait_event_type = 'Lock' "
+    "and datname = current_database()"
+)
+
+
+@contextmanager
+def slowed(store: Store) -> Iterator[Callable[[], int]]:
+    """Rows of once are kept, and shares deleted, only at the end; how many connections wait."""
+    with store.transaction() as connection:
+        connection.exec_driver_sql(SLOW)
+    with store.engine.connect() as connection:
+        quick = connection.execution_options(isolation_level="AUTOCOMMIT")
+        quick.execute(sa.text("select pg_advisory_lock(1, 1)"))
+        try:
+            yield lambda: quick.scalar(WAITING) or 0
+        finally:
+            quick.execute(sa.text("select pg_advisory_unlock(1, 1)"))
+
+
+def wait_until(so: Callable[[], object]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not so():
+        assert time.monotonic() < until, "it never came"
+        time.sleep(0.01)
+
+
+def test_what_is_still_being_kept_when_the_connection_breaks_is_not_written_again(
+    url: str,
+) -> None:
+    broken: list[socket] = []
+
+    def work(connection: sa.Connection) -> None:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        broken.append(socket(fileno=os.dup(driver.fileno())))
+        connection.execute(sa.text("insert into once values (1)"))
+
+    with Store.open(url, create=True) as store, store.writing(), ThreadPoolExecutor(1) as pool:
+        with slowed(store) as waiting:
+            kept = pool.submit(store.backend.commit, work)
+            wait_until(lambda: waiting() == 1)
+            broken[0].shutdown(SHUT_RDWR)
+            wait_until(lambda: waiting() == 2)
+        kept.result(PATIENCE)
+        with store.reading() as connection:
+            assert connection.scalar(sa.text("select count(*) from once")) == 1
+    broken[0].close()
+
+
+def test_who_comes_while_the_last_one_goes_finds_all_the_work(url: str) -> None:
+    def offer(shares: Shares) -> None:
+        shares.offer("kind", lambda: [Share("kind", 0, 1, 1)])
+
+    def come() -> Share | None:
+        with other.sharing("this") as shares:
+            offer(shares)
+            return shares.take("kind")
+
+    with (
+        Store.open(url, create=True) as store, Store.open(url) as other,
+        ThreadPoolExecutor(2) as pool, ExitStack() as last,
+    ):  # fmt: skip
+        offer(last.enter_context(store.sharing("this")))
+        with slowed(store) as waiting:
+            going = pool.submit(last.close)
+            wait_until(lambda: waiting() == 1)
+            coming = pool.submit(come)
+            wait_until(lambda: waiting() == 2 or coming.done())
+        going.result(PATIENCE)
+        assert coming.result(PATIENCE) is not None
 
 
 def test_who_lost_the_lease_writes_nothing_more(url: str) -> None:

@@ -149,6 +149,7 @@ class Lease:
         self._thread.join()
         mine = leases.c.number == self.number
         with suppress(sa.exc.SQLAlchemyError), self._engine.begin() as connection:
+            connection.execute(WAIT)  # for who is just coming, and reckons with the shares
             connection.execute(sa.delete(leases).where(mine))
             nobody = ~sa.exists(sa.select(leases.c.number))
             connection.execute(sa.delete(shares).where(nobody))
@@ -244,11 +245,14 @@ class Lease:
         connection.execute(sa.insert(marks).values(lease=self.number, number=number))
         return number
 
-    def kept(self, number: int) -> bool:
-        """Whether a transaction with this mark was kept."""
+    def kept(self, number: int, connection: sa.Connection) -> bool:
+        """Whether a transaction with this mark was kept.
+
+        Args:
+            connection: in a transaction that writes, and so has waited for that one to end.
+        """
         mine = marks.c.lease == self.number, marks.c.number == number
-        with self._backend.explaining(), self._engine.begin() as connection:
-            return connection.execute(sa.select(marks).where(*mine)).first() is not None
+        return connection.execute(sa.select(marks).where(*mine)).first() is not None
 
     def forget(self, number: int) -> None:
         """Ask no more for a mark; what is known to be kept needs none."""

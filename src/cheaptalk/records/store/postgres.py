@@ -216,15 +216,13 @@ class PostgresBackend(Backend):
         def once() -> T:
             nonlocal number, result
             lease = self.lease
-            if lease is not None and number and lease.kept(number):
-                lease.forget(number)
-                return cast(T, result)
-            with self.transaction() as connection:
-                number = 0 if lease is None else lease.mark(connection)
-                result = work(connection)
+            with self.transaction() as connection:  # an earlier one has ended, kept or not
+                if lease is None or not number or not lease.kept(number, connection):
+                    number = 0 if lease is None else lease.mark(connection)
+                    result = work(connection)
             if lease is not None:
                 lease.forget(number)
-            return result
+            return cast(T, result)
 
         return self.patiently(once)
 
