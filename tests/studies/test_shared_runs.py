@@ -8,8 +8,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from signal import SIGKILL
 from socket import SHUT_RDWR, socket
 from threading import Barrier, Event
 
@@ -252,6 +253,42 @@ def test_who_comes_while_the_last_one_goes_finds_all_the_work(url: str) -> None:
             wait_until(lambda: waiting() == 2 or coming.done())
         going.result(PATIENCE)
         assert coming.result(PATIENCE) is not None
+
+
+def test_leases_outlast_a_crash_of_one_of_the_server_s_processes(url: str) -> None:
+    with (
+        Store.open(url, create=True) as one, Store.open(url) as other,
+        one.sharing("this"), other.sharing("this") as shares,
+    ):  # fmt: skip
+        with suppress(sa.exc.OperationalError), other.engine.connect() as connection:
+            os.kill(connection.scalar(sa.text("select pg_backend_pid()")) or 0, SIGKILL)
+        assert shares.take("none") is None
+        one.register_study("mine", {})
+        assert other.held()
+
+
+def test_a_lease_goes_on_while_the_server_keeps_a_connection_that_broke(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "BEAT", 0.01)
+    with Store.open(url, create=True) as store, store.sharing("this") as lease:
+        assert isinstance(lease, leases.Lease)
+        monkeypatch.setattr(lease, "_connection", None)  # and the old one stays
+        wait_until(lambda: lease._connection is not None)
+        store.register_study("mine", {})
+        assert store.held()
+
+
+def test_who_looks_at_who_writes_keeps_no_lease_of_the_killed(url: str) -> None:
+    with (
+        Store.open(url, create=True) as store, Store.open(url) as other,
+        store.sharing("this") as killed, other.engine.connect() as looking,
+    ):  # fmt: skip
+        assert isinstance(killed, leases.Lease)
+        killed._drop()
+        wait_until(lambda: not leases.holders(looking))
+        with other.sharing("that") as shares:
+            assert shares.first
 
 
 def test_who_lost_the_lease_writes_nothing_more(url: str) -> None:

@@ -62,7 +62,10 @@ marks = sa.Table(
     sa.Column("number", sa.BigInteger, primary_key=True, comment="of what was written"),
 )
 
-SERVER = sa.func.pg_postmaster_start_time()
+SERVER = sa.func.greatest(
+    sa.func.pg_postmaster_start_time(), sa.func.pg_stat_get_bgwriter_stat_reset_time()
+)
+"""When the server began, or one of its processes crashed, which ends all others and counts anew."""
 NOW = sa.func.clock_timestamp()
 
 
@@ -85,12 +88,18 @@ GONE = sa.or_(
     sa.func.greatest(leases.c.until, _later(SERVER, sa.bindparam("seconds"))) < NOW,
     sa.and_(  # the connection is gone, and not with its server
         leases.c.server == SERVER,
-        sa.func.pg_try_advisory_xact_lock(HOLDING, _key(leases.c.number)),
+        sa.func.pg_try_advisory_xact_lock_shared(HOLDING, _key(leases.c.number)),
     ),
 )
-"""Leases of who is not heard of any more."""
+"""Leases of who is not heard of any more; several may look at once."""
 LOST = sa.delete(leases).where(GONE)
-LOCK = sa.select(sa.func.pg_advisory_lock(HOLDING, _key(sa.bindparam("lease", type_=sa.Integer))))
+LOCKED = sa.func.pg_try_advisory_lock(HOLDING, _key(leases.c.number))
+HOLD = (
+    sa.update(leases)
+    .where(leases.c.number == sa.bindparam("lease"))
+    .values(server=sa.case((LOCKED, SERVER), else_=NOW))
+)
+"""Hold a lease by a connection; by time alone where one that broke is still there to the server."""
 RENEW = (
     sa.update(leases)
     .where(leases.c.number == sa.bindparam("lease"))
@@ -199,10 +208,10 @@ class Lease:
     def _begun(self, connection: sa.Connection) -> int:
         holder = f"process {os.getpid()} on {socket.gethostname()}"
         new = sa.insert(leases).values(
-            holder=holder, work=self.work, version=__version__, server=SERVER, until=UNTIL
+            holder=holder, work=self.work, version=__version__, server=NOW, until=UNTIL
         )
         number: int = connection.scalar(new.returning(leases.c.number), {"seconds": LEASE})
-        connection.execute(LOCK, {"lease": number})
+        connection.execute(HOLD, {"lease": number})
         if self.first:
             connection.execute(sa.delete(shares))
         return number
@@ -213,6 +222,8 @@ class Lease:
                 self._renew()
             except sa.exc.SQLAlchemyError:  # the server is away: look again
                 self._drop()
+            except StoreError:  # the lease is lost, as whoever writes next is told
+                return
 
     def _renew(self) -> None:
         again = self._connection is None
@@ -220,9 +231,7 @@ class Lease:
         with connection.begin():
             self.renew(connection)
             if again:
-                connection.execute(LOCK, {"lease": self.number})
-                mine = sa.update(leases).where(leases.c.number == self.number)
-                connection.execute(mine.values(server=SERVER))
+                connection.execute(HOLD, {"lease": self.number})
 
     def _drop(self) -> None:
         """Close the connection itself, so that no lock stays with it."""
