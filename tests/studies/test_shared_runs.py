@@ -279,6 +279,21 @@ def test_a_lease_goes_on_while_the_server_keeps_a_connection_that_broke(
         assert store.held()
 
 
+def test_who_shares_the_work_waits_for_one_that_looks_at_all_of_it(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cheaptalk.records.store.postgres.PATIENCE", "1ms")
+    with (
+        Store.open(url, create=True) as one, Store.open(url) as other,
+        one.sharing("this"), other.sharing("this"), ThreadPoolExecutor(1) as pool,
+    ):  # fmt: skip
+        with one.transaction() as connection:
+            waits = pool.submit(other.register_study, "mine", {})
+            wait_until(lambda: connection.scalar(WAITING) == 1)
+            connection.execute(sa.text("select pg_sleep(0.1)"))
+        assert waits.result(PATIENCE) == 1
+
+
 def test_who_looks_at_who_writes_keeps_no_lease_of_the_killed(url: str) -> None:
     with (
         Store.open(url, create=True) as store, Store.open(url) as other,

@@ -37,9 +37,11 @@ OLDEST = 13
 """The oldest version of the server."""
 PATIENCE = "10s"
 """How long a writer waits for another one's transaction."""
+TOGETHER = "600s"
+"""The same of those who share the work: who comes looks for millions of matches in one."""
 WRITING = (
     "set transaction isolation level read committed; set local synchronous_commit = on; "
-    f"set local lock_timeout = '{PATIENCE}'"
+    "set local lock_timeout = '{}'"
 )
 """A transaction that writes sees what others wrote while it waited, and is kept once it is done."""
 MOMENT = 5.0
@@ -188,7 +190,8 @@ class PostgresBackend(Backend):
     def _begin(self, connection: sa.Connection) -> None:
         """Begin a transaction; one that writes has waited for others that do."""
         if connection.get_execution_options().get("writes", False):
-            connection.exec_driver_sql(WRITING)
+            shares = self.lease is not None and self.lease.work is not None
+            connection.exec_driver_sql(WRITING.format(TOGETHER if shares else PATIENCE))
             connection.execute(WAIT)
             if self.lease is not None:
                 self.lease.renew(connection)
