@@ -221,6 +221,25 @@ def test_what_cannot_be_reached_is_told_without_the_password(
         assert len(done.err.strip().splitlines()) < 5
 
 
+REFUSED = {
+    "failed to resolve host 'database': [Errno -2] Name or service not known": "see that the",
+    'FATAL:  no pg_hba.conf entry for host "::1", user "me", database "x"': "check the user and",
+    'FATAL:  password authentication failed for user "database"': "check the user and",
+    'FATAL:  permission denied for database "x"': "this user may not",
+    'FATAL:  too many connections for role "me"': "the server has no connection left",
+    'FATAL:  role "database" does not exist': "check the user and",
+    'FATAL:  database "role" does not exist': "make it with createdb",
+}
+
+
+@pytest.mark.parametrize(("said", "cure"), REFUSED.items())
+def test_what_keeps_one_out_is_told_with_its_cure(url: str, said: str, cure: str) -> None:
+    error = sa.exc.OperationalError("", None, Exception(f"connection failed: {said}"))
+    with Store.open(url, create=True) as store:
+        assert cure in (store.backend.cure(error) or "")
+        assert store.backend.away(error) == ("resolve" in said)
+
+
 def test_a_newer_schema_is_refused(url: str) -> None:
     with Store.open(url, create=True) as store, store.transaction() as connection:
         connection.execute(sa.text("update alembic_version set version_num = '9999'"))

@@ -72,13 +72,17 @@ REFUSALS = {
     "starting up": "57P03",
     "shutting down": "57P03",
     "recovery mode": "57P03",
-    "database": "3D000",
-    "role": "28",
-    "password": "28",
+    "resolve host": "08",
     "pg_hba": "28",
+    "password": "28",
+    "permission": "42501",
     "too many": "53300",
+    "connection slots": "53300",
+    'database "': "3D000",
+    'role "': "28",
 }
-"""Those of codes by words of a server that lets nobody in, since such errors have none."""
+"""Those of codes by words of who lets nobody in, since such errors have none; the first one holds:
+others may be about a database and a role, too."""
 
 mail = sa.Table(
     "mail",
