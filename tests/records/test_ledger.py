@@ -22,6 +22,7 @@ from cheaptalk.records.ledger.ledger import (
     sendings,
 )
 from cheaptalk.records.store import schema
+from cheaptalk.records.store.backend import StoreAway
 from tests.records.stored import Shelf
 
 T = TypeVar("T")
@@ -135,6 +136,27 @@ def test_a_full_disk_is_told_to_all_who_wait(store: Store) -> None:
     assert [type(one) for one in found] == [StoreError] * 5
     assert all("free some space and resume" in str(one) for one in found)
     assert [row["id"] for row in store.open_calls("m")] == [later]
+
+
+def test_a_server_that_stays_away_is_waited_for_once_by_all(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[object] = []
+
+    def commit(work: object) -> None:
+        waited.append(work)
+        raise StoreAway("the server is away")
+
+    async def play() -> list[int | BaseException]:
+        ledger = Ledger(store)
+        writes = [asyncio.ensure_future(ledger.intend(key(n), 1, CALL)) for n in range(9)]
+        await asyncio.sleep(0)
+        with ledger:
+            return await asyncio.gather(*writes, return_exceptions=True)
+
+    monkeypatch.setattr(store.backend, "commit", commit)
+    assert [type(one) for one in asyncio.run(play())] == [StoreAway] * 9
+    assert len(waited) == 1
 
 
 def test_what_was_handed_over_is_written_when_the_ledger_closes(store: Store) -> None:

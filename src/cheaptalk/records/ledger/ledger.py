@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from cheaptalk.models import Reply
 from cheaptalk.records.record import SETTLED, Ended, Status
 from cheaptalk.records.store import schema
+from cheaptalk.records.store.backend import StoreAway
 from cheaptalk.records.store.reader import StoreReader, in_flight, members_of, patient
 from cheaptalk.records.store.schema import insert
 from cheaptalk.records.store.store import NewMatch, Store, write_matches
@@ -146,7 +147,9 @@ class Ledger:
                 lambda connection: [work(connection) for work, _ in batch]
             )
         except Exception as error:  # noqa: BLE001 - handed to whoever waits for the write
-            if len(batch) > 1:
+            if isinstance(error, StoreAway):  # which was waited for long enough
+                _deliver(batch, [error] * len(batch))
+            elif len(batch) > 1:
                 for job in batch:
                     self._commit([job])
             else:
