@@ -61,6 +61,8 @@ def processes(count: int, lost: str) -> Iterator[Processes]:
     except BaseException:
         for one in [*(pool._processes or {}).values()]:  # as kill_workers does from Python 3.14 on
             one.kill()  # nobody waits for what they do
+        if pool._result_queue is not None:  # else what one has half told is waited for, for ever
+            pool._result_queue._writer.close()  # type: ignore[attr-defined] # of no public name
         raise
     finally:
         with undisturbed():

@@ -164,3 +164,19 @@ def test_what_is_being_written_is_kept_before_a_signal_is_heard(store: Store) ->
         store.backend.commit(work)
     with store.reading() as connection:
         assert sa.inspect(connection).has_table("once")
+
+
+HALF_TOLD = """
+from concurrent.futures import FIRST_COMPLETED, wait
+from cheaptalk.processes import processes
+if __name__ == "__main__":
+    with processes(2, "lost") as pool:
+        wait([pool.submit(bytes, 30_000_000) for _ in range(9)], return_when=FIRST_COMPLETED)
+        raise SystemExit(3)
+"""
+
+
+def test_nobody_waits_for_what_a_killed_process_has_half_told(tmp_path: Path) -> None:
+    (tmp_path / "half.py").write_text(HALF_TOLD)
+    done = subprocess.run([sys.executable, "half.py"], cwd=tmp_path, timeout=PATIENCE, check=False)
+    assert done.returncode == 3
