@@ -205,7 +205,7 @@ def working(count: int, on: str | None, lost: str) -> Iterator[Pool]:
 def _see_that_somebody_listens(on: str, host: str, port: int) -> None:
     """Find out in seconds what Ray would find out in minutes, or never."""
     try:
-        create_connection((host, port), KNOCK).close()
+        create_connection((host.strip("[]"), port), KNOCK).close()
     except (OSError, OverflowError) as error:
         where = "RAY_ADDRESS is that of its head" if on == "ray" else "its client server is there"
         raise CheaptalkError(

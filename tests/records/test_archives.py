@@ -159,7 +159,7 @@ def test_wrong_places_are_told_in_a_sentence(filled: Store, tmp_path: Path) -> N
         (f"{tmp_path}/full", "holds something already; name a new folder"),
         (f"{tmp_path}/no/such", "cannot be written: "),
         (f"{tmp_path}/full/a.txt/b", "cannot be written: "),
-        ("nowhere://me:secret@there", '"nowhere://" is no kind of URL that fsspec knows'),
+        ("nowhere://me:pass@secret@there", '"nowhere://" is no kind of URL that fsspec knows'),
     ):
         with pytest.raises(ct.CheaptalkError) as told:
             archive(filled, url)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from socket import AF_INET6, create_server
 from threading import Event
 from typing import Any
 
@@ -142,6 +143,11 @@ def test_nobody_at_the_address_of_the_environment_is_told(
     with pytest.raises(ct.CheaptalkError, match=r"at 127\.0\.0\.1:9 .* RAY_ADDRESS"):
         ct.run(study(), tmp_path / "store.sqlite", on="ray")
     assert not any(tmp_path.iterdir())
+
+
+def test_an_address_in_brackets_is_found() -> None:
+    with create_server(("::1", 0), family=AF_INET6) as listening:
+        cluster.check_address(f"ray://[::1]:{listening.getsockname()[1]}")
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ class Folder(NamedTuple):
             CheaptalkError: fsspec, or its driver for this kind of URL, is not installed, or there
                 is no such kind.
         """
-        name = re.sub(r"//[^/@]*@", "//", url)
+        name = re.sub(r"//[^/]*@", "//", url)
         scheme, there, _ = name.partition("://")
         try:
             core = import_module("fsspec.core")

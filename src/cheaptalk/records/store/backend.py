@@ -257,7 +257,7 @@ BACKENDS: Registry[Opener] = Registry("kind of store", "cheaptalk.stores", is_fu
 def store_name(where: Path | str) -> str:
     """A store as people are told of it: its file, or its URL without a password.
 
-    >>> store_name("postgresql+psycopg://me:secret@db.example.org/talk")
+    >>> store_name("postgresql+psycopg://me:secret@db.example.org/talk?sslpassword=secret")
     'postgresql+psycopg://me@db.example.org/talk'
     """
     scheme, colon, _ = str(where).partition("://")
@@ -267,7 +267,7 @@ def store_name(where: Path | str) -> str:
         url = sa.make_url(str(where))._replace(password=None)
     except (ValueError, sa.exc.ArgumentError):
         return f"{scheme}://..."
-    return url.difference_update_query(["password"]).render_as_string()
+    return url.difference_update_query(["password", "sslpassword"]).render_as_string()
 
 
 def open_backend(where: Path | str, create: bool) -> Backend:
