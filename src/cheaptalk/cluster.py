@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 from cheaptalk import __version__
 from cheaptalk.processes import Pool, processes
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules.errors import first_line
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -160,7 +161,7 @@ def cluster(on: str) -> Iterator[Cluster]:
         try:
             ray.init(None if on == "ray" else on, **QUIET)
         except (ConnectionError, RuntimeError, ValueError) as error:
-            said = str(error).strip().splitlines()[0]
+            said = first_line(error)
             raise CheaptalkError(
                 f"{on}: no cluster can be reached ({said}); see that its head runs, and set "
                 "RAY_AUTH_MODE=token where it wants a token"
@@ -171,7 +172,7 @@ def cluster(on: str) -> Iterator[Cluster]:
     except ray.exceptions.RayTaskError as error:
         raise CheaptalkError(f"on a machine of the cluster: {_cause(error)}") from error
     except ray.exceptions.RayError as error:
-        said = str(error).strip().splitlines()[0]
+        said = first_line(error)
         raise CheaptalkError(
             f"the cluster failed ({said}); what was played is kept: resume"
         ) from error

@@ -1,6 +1,7 @@
 """Matches put into a store, or made into records, without playing a study."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from cheaptalk.records import AnswerRecord, Ended, MatchRecord, NewMatch, Status, Store, ended, pack
@@ -88,3 +89,8 @@ def record_of(
         "finished": end.finished, "packed": end.body,
     }  # fmt: skip
     return MatchRecord(**made | changes)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """What the files of a folder hold."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}

@@ -14,150 +14,16 @@ from unittest.mock import Mock
 
 import pytest
 import sqlalchemy as sa
-from alembic.autogenerate import compare_metadata
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 
 import cheaptalk as ct
-from cheaptalk.models import Usage
 from cheaptalk.records import NoStore, Status, Store, StoreError
-from cheaptalk.records.costs import Cost
-from cheaptalk.records.ledger.spending import paid_by_others, spent
-from cheaptalk.records.store import migration, migrations, schema, sqlite
+from cheaptalk.records.store import migration, schema
 from cheaptalk.records.store import store as module
-from cheaptalk.records.store.views import VIEWS
 from cheaptalk.studies import lay_out
 from tests.fakes import Canned, essence, study, with_model
-from tests.records.stored import Shelf
-
-FIRST_STORE = Path(__file__).parent / "first_store.sql"
-
-# The schema
-
-
-def described(engine: sa.Engine) -> dict[str, Any]:
-    """All that matters of a database's tables."""
-    inspector = sa.inspect(engine)
-    tables = {
-        name: {
-            "columns": [
-                (one["name"], str(one["type"]), one["nullable"])
-                for one in inspector.get_columns(name)
-            ],
-            "key": inspector.get_pk_constraint(name)["constrained_columns"],
-            "foreign": sorted(
-                (one["constrained_columns"], one["referred_table"], one.get("options"))
-                for one in inspector.get_foreign_keys(name)
-            ),
-            "unique": sorted(one["column_names"] for one in inspector.get_unique_constraints(name)),
-            "indexes": sorted(
-                (one["name"], one["column_names"]) for one in inspector.get_indexes(name)
-            ),
-        }
-        for name in inspector.get_table_names()
-        if name != "alembic_version"
-    }
-    with engine.connect() as connection:
-        listed = connection.execute(sa.text("PRAGMA table_list")).mappings()
-        without_rowid = {row["name"] for row in listed if row["wr"]}
-    return {"tables": tables, "without rowid": without_rowid}
-
-
-def first_store(path: Path) -> Path:
-    """A store as the first version made it."""
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(FIRST_STORE.read_text())
-    return path
-
-
-@pytest.mark.parametrize("old", [False, True])
-def test_the_migrations_build_the_schema(old: bool, tmp_path: Path) -> None:
-    path = tmp_path / "store.sqlite"
-    with Store.open(first_store(path) if old else path, create=True) as store:
-        with store.engine.connect() as connection:
-            context = MigrationContext.configure(connection, opts={"compare_type": True})
-            assert compare_metadata(context, schema.metadata) == []
-            assert context.get_current_revision() == schema.REVISION
-        declared = sa.create_engine(f"sqlite:///{tmp_path / 'declared.sqlite'}")
-        schema.metadata.create_all(declared)
-        assert described(store.engine) == described(declared)
-        with store.engine.connect() as connection:
-            found = connection.exec_driver_sql("select name, sql from sqlite_master")
-            made = {name: text for name, text in found if name.startswith("v_")}
-        assert {text.lower(): name for name, text in made.items()} == {
-            text.lower(): name for text, name in VIEWS["sqlite"].items()
-        }
-    assert described(declared)["without rowid"] == {"members", "plays", "responses"}
-    declared.dispose()
-
-
-def test_a_writer_that_looks_before_it_writes_keeps_others_waiting_from_the_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, looks = tmp_path / "store.sqlite", []
-
-    def look(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("select count(*) from sqlite_master").scalar()
-        with (
-            closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as other,
-            pytest.raises(sqlite3.OperationalError, match="locked"),
-        ):
-            other.execute("begin immediate")
-        looks.append(path)
-
-    upgrade = migration.upgrade
-
-    def made(connection: sa.Connection) -> None:
-        look(connection)
-        upgrade(connection)
-
-    monkeypatch.setattr(migration, "upgrade", made)
-    with Store.open(path, create=True) as store, store.transaction() as connection:
-        look(connection)
-        connection.execute(sa.insert(schema.judges), {"digest": "d", "spec": {}})
-    assert len(looks) == 2
-
-
-def test_an_old_store_keeps_what_it_holds(tmp_path: Path) -> None:
-    with Store.open(first_store(tmp_path / "store.sqlite")) as store:
-        (summary,), (record,), (call,) = store.studies(), store.records("old"), store.unresolved()
-        bought = (spent(store, 1), paid_by_others(store, "old"))
-    assert (summary.name, summary.counts, summary.planned) == ("old", {"finished": 1}, None)
-    assert (record.payoffs, record.input_tokens) == ({"alice": 60.0, "bob": 40.0}, 7)
-    assert (record.label("bob"), record.dollars, record.uncounted) == ("soft", None, None)
-    assert (call["seat"], call["try"], call["batch"]) == ("alice", 1, None)
-    assert (call["bought_by"], record.begun) == ("old", None)
-    usage = Usage(input_tokens=7, output_tokens=record.output_tokens)
-    calls = record.calls + 1
-    assert bought == (Cost(calls, usage, unpriced=record.calls, unresolved=1), {})
-
-
-def test_an_old_store_that_cannot_be_written_is_read_and_stays_as_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = first_store(tmp_path / "store.sqlite")
-    before = files(tmp_path)
-    monkeypatch.setattr(sqlite, "is_writable", lambda at: at.parent != tmp_path)
-    with Store.open(path) as store:
-        assert [record.game for record in store.records("old", bodies=False)] == ["bargaining"]
-        copy = Path(str(store.engine.url.database))
-    assert files(tmp_path) == before
-    assert not copy.parent.exists()
-
-
-def test_the_newest_migration_is_the_one_the_code_knows() -> None:
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    heads = ScriptDirectory.from_config(config).get_heads()
-    assert heads == [schema.REVISION] == [module.NEWEST]
-
+from tests.records.stored import Shelf, files
 
 # Opening
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def journal(path: Path) -> str:

@@ -26,7 +26,7 @@ from cheaptalk.records.store.column_types import Shaped
 from cheaptalk.records.store.copying import TABLES, at_rest, count, expect_empty, pages
 from cheaptalk.records.store.store import Store
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.rules.errors import first_problem
+from cheaptalk.rules.errors import first_line, first_problem
 
 MANIFEST = "manifest.json"
 PART = 64 * 2**20
@@ -147,7 +147,7 @@ class Folder(NamedTuple):
         except CheaptalkError:
             raise
         except Exception as error:
-            why = str(error).strip().partition("\n")[0] or type(error).__name__
+            why = first_line(error)
             cure = "; take another copy of it" if isinstance(error, FileNotFoundError) else ""
             raise StoreError(f"{self.name} cannot be {what}: {why}{cure}") from error
 

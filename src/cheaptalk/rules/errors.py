@@ -175,6 +175,15 @@ def _should(problem: ErrorDetails) -> str:
     return should if problem["type"] == "literal_error" else should.partition(", ")[0]
 
 
+def first_line(error: BaseException) -> str:
+    """What an error says, in its first line; its type where it says nothing.
+
+    >>> first_line(ValueError("no port\\nsee below")), first_line(TimeoutError())
+    ('no port', 'TimeoutError')
+    """
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
 def describe(error: Exception) -> str:
     """An error of a player's or the rules' own code, in one line with the place it came from.
 

@@ -28,6 +28,7 @@ from cheaptalk.records.store.held_text import restored, storable, storable_text,
 from cheaptalk.records.store.leases import PAUSE, WAIT, Holder, Lease, holders, own
 from cheaptalk.records.store.schema import metadata, studies
 from cheaptalk.records.store.shares import Shares
+from cheaptalk.rules.errors import first_line
 
 LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -294,8 +295,7 @@ class PostgresBackend(Backend):
 def _said(error: sa.exc.SQLAlchemyError) -> str:
     """What an error says, in a line."""
     cause = getattr(error, "orig", None) or error
-    text = (str(cause).strip() or type(cause).__name__).splitlines()[0]
-    return text.rpartition("FATAL:  ")[2]
+    return first_line(cause).rpartition("FATAL:  ")[2]
 
 
 ACCOUNT, ORDER = "account", "order/"

@@ -198,14 +198,12 @@ class Store(StoreReader):
             with self.writing():
                 yield Undivided()
 
-    @contextmanager
-    def transaction(self) -> Iterator[sa.Connection]:
+    def transaction(self) -> AbstractContextManager[sa.Connection]:
         """A connection whose work is committed at the end, or undone by an error.
 
         Another writer waits from the beginning on, not only from the first write.
         """
-        with self.backend.transaction() as connection:
-            yield connection
+        return self.backend.transaction()
 
     # Studies, configurations, players
 
