@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from itertools import chain
 from threading import Thread
@@ -16,7 +17,7 @@ from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.models import PROVIDERS, Failure, ModelCall, Reply, Usage
-from cheaptalk.rules import Registry, registry
+from cheaptalk.rules import GameBox, Registry, registry
 from cheaptalk.stand_in import Answerer, answer
 from cheaptalk.stand_in.formats import completion
 from tests.model_server import CALLS, Handler, make_app, nothing_special
@@ -204,6 +205,15 @@ def install(monkeypatch: pytest.MonkeyPatch, found: list[EntryPoint]) -> None:
     groups = {one.group for one in Registry.known}
     ours = list(chain.from_iterable(entry_points(group=group) for group in groups))
     monkeypatch.setattr(registry, "entry_points", lambda: EntryPoints([*ours, *found]))
+
+
+def install_game(monkeypatch: pytest.MonkeyPatch, box: GameBox) -> None:
+    """Let a game stand under its name, whether there is one of this name already or not."""
+    monkeypatch.setitem(registry.GAMES._here, box.name, box)
+    monkeypatch.setattr(registry.GAMES, "_found", None)
+    for name in ("games", "_whole"):
+        fresh = cache(getattr(registry, name).__wrapped__)
+        monkeypatch.setattr(registry, name, fresh)
 
 
 @contextmanager

@@ -12,7 +12,8 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.frames import MeasureError, match_frames
-from cheaptalk.rules import Measure, Result, registry
+from cheaptalk.rules import Measure, Result
+from tests.fakes import install_game
 from tests.played import BADLY, EVIL, WELL, play
 
 FRAMES = dict[str, pl.DataFrame]
@@ -154,7 +155,7 @@ def answers(result: Result) -> float:
 def with_measures(monkeypatch: pytest.MonkeyPatch, *measures: Measure) -> None:
     box = ct.game_box("bargaining")
     changed = replace(box, measures={measure.name: measure for measure in measures})
-    monkeypatch.setattr(registry, "games", lambda: ct.rules.games() | {"bargaining": changed})
+    install_game(monkeypatch, changed)
 
 
 def test_measures_of_others_may_read_the_answers(

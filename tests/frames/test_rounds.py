@@ -12,7 +12,8 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.frames import MeasureError, match_frames, round_frames
 from cheaptalk.frames import rounds as module
-from cheaptalk.rules import Point, Result, Series, registry
+from cheaptalk.rules import Point, Result, Series
+from tests.fakes import install_game
 from tests.played import BADLY, WELL, play
 
 SILENT: dict[str, Any] = {
@@ -162,7 +163,7 @@ def once(result: Result) -> Iterator[Point]:
 
 def with_series(monkeypatch: pytest.MonkeyPatch, *series: Series) -> None:
     box = replace(ct.game_box("bargaining"), series={one.name: one for one in series})
-    monkeypatch.setattr(registry, "games", lambda: ct.rules.games() | {"bargaining": box})
+    install_game(monkeypatch, box)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import cheaptalk as ct
 from cheaptalk.reports.recipes.margins import ALPHA
 from cheaptalk.reports.study.answers import answer, margins
 from cheaptalk.reports.study.scores import GameScores
-from cheaptalk.rules import registry
+from tests.fakes import install_game
 from tests.toys import BOX
 
 PLACES = {"left": "left", "right": "right"}
@@ -20,8 +20,7 @@ PLACES = {"left": "left", "right": "right"}
 @pytest.fixture(autouse=True)
 def toy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a game of two payoffs without measures of gains be known."""
-    games = registry.games()
-    monkeypatch.setattr(registry, "games", lambda: games | {"guessing": BOX})
+    install_game(monkeypatch, BOX)
 
 
 def scores(rows: list[tuple[str, int, float]]) -> GameScores:

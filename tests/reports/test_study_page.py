@@ -16,8 +16,9 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.reports.study.scores import GameScores
-from cheaptalk.rules import field_meanings, games, registry
+from cheaptalk.rules import field_meanings
 from cheaptalk.text import fixed
+from tests.fakes import install_game
 from tests.pages import Cell, Page
 from tests.played import BADLY, EVIL, HALTED, WELL, play
 from tests.reports.conftest import Reported
@@ -408,8 +409,7 @@ def test_many_players_get_one_colour_and_short_labels(tmp_path: Path, reported: 
 def test_games_of_others_get_a_report_too(
     tmp_path: Path, reported: Reported, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "games", lambda: games() | {"guessing": BOX})
-    monkeypatch.setattr(registry, "strategies", lambda name: dict(BOX.strategies))
+    install_game(monkeypatch, BOX)
     study = {
         "name": "toys",
         "games": [{"game": "guessing", "grid": {"talk": [True, False]}}],

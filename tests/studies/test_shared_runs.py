@@ -273,10 +273,12 @@ def test_a_lease_goes_on_while_the_server_keeps_a_connection_that_broke(
     monkeypatch.setattr(leases, "BEAT", 0.01)
     with Store.open(url, create=True) as store, store.sharing("this") as lease:
         assert isinstance(lease, leases.Lease)
-        monkeypatch.setattr(lease, "_connection", None)  # and the old one stays
+        kept, lease._connection = lease._connection, None
         wait_until(lambda: lease._connection is not None)
         store.register_study("mine", {})
         assert store.held()
+        assert kept is not None
+        kept.close()
 
 
 def test_who_shares_the_work_waits_for_one_that_looks_at_all_of_it(

@@ -2,17 +2,17 @@
 
 import asyncio
 import importlib
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from cheaptalk.rules import Action, games, registry
+from cheaptalk.rules import Action, games
 from cheaptalk.rules.registry import game_box
 from cheaptalk.studies import parse_study
 from cheaptalk.studies.study import Study
 from cheaptalk.styles.templates import block_name
 from cheaptalk.web.rooms.screens import screen_template
+from tests.fakes import install_game
 from tests.reports.browser import Tab, browse
 from tests.web.served import served
 from tests.web.walker import Rooms, visited
@@ -37,8 +37,7 @@ def test_a_package_s_game_is_played_with_a_screen_of_its_own_and_without(
     name: str, says: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(EXAMPLES / name)
-    known = games() | {name: importlib.import_module(name).BOX}
-    monkeypatch.setattr(registry, "games", cache(lambda: known))
+    install_game(monkeypatch, importlib.import_module(name).BOX)
     written = {
         "name": "package", "games": [{"game": name}], "pairing": "self",
         "players": {"you": {"person": "browser"}},
