@@ -75,6 +75,14 @@ def test_a_game_alone_is_played_and_counted_with_what_it_has(store: Store) -> No
         part(whole, store, games=["persuasio"])
 
 
+def test_what_another_study_has_played_of_the_rest_is_known_by_its_players(store: Store) -> None:
+    ct.run(study(**SEVERAL, name="first"), store)
+    whole = plan(study(**SEVERAL, name="second"))
+    ct.run(part(whole, store, games=["bargaining"]), store)
+    seen = {record.label(place) for record in store.records("second") for place in record.seats}
+    assert seen == {*ROSTER, "honest"}
+
+
 def test_what_was_begun_is_ended_first_and_asks_nothing_twice(store: Store) -> None:
     whole = lay_out(study(**with_model()), store)
     last = whole.matches[-1]

@@ -203,10 +203,12 @@ class _Run:
         self.rows = StudyRows(store, planned.study.name, planned.study.written())
         planned.matches.extend(redealt(planned, store))
         games = {one.digest: one.game for one in planned.matches.configurations()}
-        players = {key: (one.label, one.spec) for key, one in planned.players().items()}
+        seated = planned.players()
+        everyone = seated if whole is None else {**whole.players(), **seated}
+        players = {key: (one.label, one.spec) for key, one in everyone.items()}
         self.rows.add(games, players)
         self.began = time.monotonic()
-        self.portable = all(spec.portable() for _, spec in players.values())
+        self.portable = all(one.spec.portable() for one in seated.values())
         self.instant = 0
         self.live, self.scripted = TimeLeft(expected=expected), TimeLeft()
         ended = 0 if whole is None else self._adopt(whole)
