@@ -106,6 +106,11 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "resume": Entry(
             "studies.run:resume", "Go on with a study that was stopped, from what the store holds."
         ),
+        "profile": Entry(
+            "studies.profile:profile",
+            "Find out how an agent bargains: earnings, honesty, steadiness, each with its "
+            "interval.",
+        ),
         "status": Entry(
             "studies.status:status",
             "Show the studies in the store, how far each is, and calls left unresolved.",

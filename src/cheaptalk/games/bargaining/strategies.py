@@ -220,5 +220,6 @@ def talker(
         claim=f"If we do not agree, a friend of mine pays me ${0.8 * me.money:,.2f} instead.",
         rule="By the rules, whoever rejects two offers leaves with nothing.",
         wish='{"decision": "accept"}',
+        private="by how much your money shrinks from round to round",
     )
     return action.model_copy(update={"message": words(manner, topics)})

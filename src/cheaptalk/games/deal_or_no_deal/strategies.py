@@ -377,6 +377,7 @@ def talker(
         claim=say_values(pretence(me.counts, me.values)[0]),
         rule="By the rules, both of us leave with nothing once two of my offers are turned down.",
         wish="that you agree with my last offer",
+        private="what each thing counts for you",
     )
     return say(f"{action.message} {words(manner, topics)}".strip())
 

@@ -368,5 +368,6 @@ def talker(
         claim=f"To me the product is worth ${feigned * value:,.2f}.",
         rule="By the rules, whoever rejects two prices has to pay a fine.",
         wish='{"decision": "accept"}',
+        private="what the product is worth to you",
     )
     return action.model_copy(update={"message": words(manner, topics)})

@@ -243,6 +243,7 @@ def _as_seller() -> Topics:
         claim="All products that I have to sell are of high quality.",
         rule="By the rules, a buyer who declines two products in a row leaves with nothing.",
         wish='{"decision": "yes"}',
+        private="how much a good product is worth to you",
     )
 
 
@@ -252,4 +253,5 @@ def _as_buyer(asked: Asked) -> Topics:
         claim=f"I have ${10 * asked.briefing.price:,.2f} left, to spend on what is good.",
         rule="By the rules, a seller whose word proves wrong twice leaves with nothing.",
         wish='{"decision": "yes"} for products of high quality alone',
+        private="whether this product is of high quality",
     )

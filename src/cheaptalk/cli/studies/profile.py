@@ -1,0 +1,142 @@
+"""The command that finds out how an agent bargains: profile."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import cheaptalk as ct
+from cheaptalk.cli.shared import completion
+from cheaptalk.cli.shared.options import (
+    DEFAULT_STORE,
+    VIEWER,
+    StoreOption,
+    ViewerOption,
+    file_to_write,
+    page_to_write,
+    player_entry,
+    with_options,
+)
+from cheaptalk.cli.shared.playing import PlayOptions, play_study
+from cheaptalk.cli.shared.printing import err, print_json, say
+from cheaptalk.extras import needing
+
+
+@with_options
+def profile(
+    player: Annotated[
+        str,
+        typer.Argument(
+            help="The player: a model string, agent/NAME@URL, a strategy, or an entry of a roster.",
+            metavar="PLAYER",
+            show_default=False,
+            autocompletion=completion.players,
+        ),
+    ],
+    store: StoreOption = DEFAULT_STORE,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", help="What the player is called.", show_default="from PLAYER"),
+    ] = None,
+    size: Annotated[
+        str, typer.Option(help="How large: small takes some 300 matches, standard five times that.")
+    ] = "small",
+    battery: Annotated[
+        str, typer.Option(help="The battery, by its name or in a file.", metavar="NAME_OR_FILE")
+    ] = ct.profiles.LATEST,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="The page to write.", show_default="NAME-profile.html",
+            callback=page_to_write,
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", help="The file to write, to compare with.",
+            show_default="NAME-profile.json", callback=file_to_write,
+        ),
+    ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--require", metavar="GATE",
+            help="What a number must be, such as 'earned >= 0.45'. Repeat it for several.",
+        ),
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", help="An earlier profile's file, to compare with pair by pair."),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option("--junit", help="Write the gates as JUnit XML.", callback=file_to_write),
+    ] = None,
+    viewer: ViewerOption = VIEWER,
+    *,
+    options: PlayOptions,
+) -> None:  # fmt: skip
+    """Find out how an agent bargains: earnings, honesty, steadiness, each with its interval.
+
+    It plays a battery of games against a panel, on the same deals as the panel itself, and writes a
+    page. What was played is not played again: to go on, or to read on, run it again. With --require
+    it ends with 0 where all gates pass, 1 where one fails, and 3 where the interval cannot tell.
+    """
+    with needing("analysis"):
+        chosen = ct.profiles.battery(battery)
+        gates = [ct.profiles.gate(one) for one in require or ()]
+        earlier = None if against is None else ct.profiles.read_profile(against)
+        label = name or _name_of(player)
+        entry = ct.players.RosterEntry.model_validate(player_entry(player))
+        study = chosen.study(label, entry, size)
+        play_study(study.name, study, store, options, quiet=True)
+        with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
+            found = ct.profiles.profile_of(opened, study.name, label, entry, chosen, size)
+            page = to or Path(f"{label}-profile.html")
+            ct.profiles.write_profile(opened, found, page, viewer=viewer)
+            said = ct.profiles.profile_findings(opened, found).answers
+        decisions = [ct.profiles.decide(found, one) for one in gates]
+        changed = [] if earlier is None else ct.profiles.changes(found, earlier)
+    file = data or Path(f"{label}-profile.json")
+    found.write(file)
+    if junit is not None:
+        junit.write_text(ct.profiles.junit(found, decisions), encoding="utf-8")
+    if options.json:
+        print_json(found.as_json() | {
+            "gates": [_plain(one) for one in decisions],
+            "changes": [one._asdict() for one in changed], "page": str(page.absolute()),
+        })  # fmt: skip
+    else:
+        _tell(said, decisions, changed, page, file)
+    if status := ct.profiles.status(decisions):
+        raise typer.Exit(status)
+
+
+def _name_of(player: str) -> str:
+    """What a player is called that has no other name: the last part of its own."""
+    plain = player.partition("@")[0].rpartition("/")[2]
+    return re.sub(r"[^\w.-]+", "-", plain).strip("-.")[:40] or "player"
+
+
+def _tell(
+    said: dict[str, str], decisions: list[ct.profiles.Decision],
+    changed: list[ct.profiles.Change], page: Path, file: Path,
+) -> None:  # fmt: skip
+    for title, answer in said.items():
+        say(f"{title}: {answer}")
+    for one in changed:
+        if one.told:
+            say(f"changed: {one}")
+    if changed and not any(one.told for one in changed):
+        say("changed: nothing by more than chance would")
+    for decision in decisions:
+        say(str(decision))
+    say(f"The page is at {page.absolute()}, its numbers in {file.absolute()}")
+
+
+def _plain(decision: ct.profiles.Decision) -> dict[str, Any]:
+    return {"gate": str(decision.gate), "verdict": decision.verdict.value, "more": decision.more}

@@ -1,0 +1,32 @@
+from .batteries import LATEST, SHIPPED, Battery, Member, Part, battery
+from .comparisons import Change, changes, read_profile
+from .gates import Decision, Gate, Verdict, decide, gate, junit, status
+from .page import profile_findings, write_profile
+from .profiles import Number, Profile, profile_of
+from .quantities import THEMES, Quantity
+
+__all__ = [
+    "LATEST",
+    "SHIPPED",
+    "THEMES",
+    "Battery",
+    "Change",
+    "Decision",
+    "Gate",
+    "Member",
+    "Number",
+    "Part",
+    "Profile",
+    "Quantity",
+    "Verdict",
+    "battery",
+    "changes",
+    "decide",
+    "gate",
+    "junit",
+    "profile_findings",
+    "profile_of",
+    "read_profile",
+    "status",
+    "write_profile",
+]

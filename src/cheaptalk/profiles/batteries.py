@@ -1,0 +1,228 @@
+"""Batteries: the matches that everyone goes through whose profile is made, as versioned data."""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError, model_validator
+
+from cheaptalk.players import RosterEntry
+from cheaptalk.players.strategy import StrategySeat
+from cheaptalk.records import configuration_digest
+from cheaptalk.rules import CheaptalkError, Game, Value, game_box, games, suggest
+from cheaptalk.rules.errors import first_problem
+from cheaptalk.studies.study import FILES, Count, GameGrid, Study, read_yaml
+
+HERE = Path(__file__).parent
+SHIPPED = {path.stem: path for path in sorted(HERE.glob("*.yaml"))}
+"""Batteries that come with the package, by name; one that was published never changes."""
+LATEST = "standard-1"
+
+
+class Part(Value):
+    """Some configurations of a game.
+
+    Attributes:
+        title: what people read.
+        game, fixed, cases, grid: as in a study.
+        against: of whom there are to be met, whom the player meets; everyone without.
+        deals: of each configuration at size 1.
+    """
+
+    title: str
+    game: str
+    fixed: dict[str, Any] = Field(default_factory=dict)
+    cases: Annotated[list[dict[str, Any]], Field(min_length=1)] = [{}]  # noqa: RUF012 - frozen
+    grid: dict[str, list[Any]] = Field(default_factory=dict)
+    against: tuple[str, ...] = ()
+    deals: Count = 1
+
+    @model_validator(mode="after")
+    def _is_legal(self) -> "Part":
+        self.grid_of([["", ""]], 1)
+        return self
+
+    def grid_of(self, pairing: list[list[str]], size: int) -> GameGrid:
+        """The part as a study has it."""
+        return GameGrid.model_validate(
+            {"game": self.game, "fixed": self.fixed, "cases": self.cases, "grid": self.grid,
+             "pairing": pairing, "deals": size * self.deals}
+        )  # fmt: skip
+
+    @property
+    def games(self) -> list[Game]:
+        """Its configurations."""
+        return self.grid_of([["", ""]], 1).configurations()
+
+
+class Member(Value):
+    """A player of a panel.
+
+    Attributes:
+        meaning: what it does, in a few words behind its name.
+        strategies: as in a roster.
+    """
+
+    meaning: str
+    strategies: dict[str, Any]
+
+    @property
+    def entry(self) -> RosterEntry:
+        """The member as it sits down."""
+        return RosterEntry.model_validate({"strategies": self.strategies})
+
+
+class Battery(Value):
+    """What a profile is made by.
+
+    Attributes:
+        name: with its version, as in ``standard-1``: profiles of one name are comparable.
+        description: for people.
+        seed: of all deals.
+        sizes: how many times the deals of a part each size plays.
+        panel: against whom everybody plays, and beside whom everybody stands.
+        talkers: who makes the same offers in other words, by manner; the first is silent.
+        parts: what is played against the panel.
+        words: what is played against the talkers.
+    """
+
+    name: str
+    description: str = ""
+    seed: int = 0
+    sizes: Annotated[dict[str, Count], Field(min_length=1)]
+    panel: Annotated[dict[str, Member], Field(min_length=1)]
+    talkers: dict[str, RosterEntry] = Field(default_factory=dict)
+    parts: Annotated[dict[str, Part], Field(min_length=1)]
+    words: dict[str, Part] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _parts_are_apart(self) -> "Battery":
+        seen: dict[str, str] = {}
+        for name, part in {**self.parts, **self.words}.items():
+            for game in part.games:
+                first = seen.setdefault(configuration_digest(game), name)
+                if first != name:
+                    raise ValueError(f"{first} and {name} have a configuration in common")
+        for parts, others in ((self.parts, self.panel), (self.words, self.talkers)):
+            for name, part in parts.items():
+                for other in part.against:
+                    if other not in others:
+                        raise ValueError(f"{name}: against: {suggest(other, list(others))}")
+        if shared := self.panel.keys() & self.talkers.keys():
+            raise ValueError(f"{min(shared)} stands in the panel and among the talkers")
+        return self
+
+    @cached_property
+    def part_of(self) -> Mapping[str, str]:
+        """The name of a configuration's part, by its digest."""
+        every = {**self.parts, **self.words}
+        return {configuration_digest(game): name for name, part in every.items()
+                for game in part.games}  # fmt: skip
+
+    def size(self, name: str) -> int:
+        """How many times the deals of a part a size plays.
+
+        Raises:
+            CheaptalkError: there is no such size.
+        """
+        if name not in self.sizes:
+            raise CheaptalkError(f"{self.name} has no size {suggest(name, list(self.sizes))}")
+        return self.sizes[name]
+
+    def study(self, label: str, entry: RosterEntry, size: str) -> Study:
+        """All matches of a player's profile: its own, and those of the panel on the same deals.
+
+        Args:
+            label: what the player is called.
+            entry: the player.
+            size: one of ``sizes``.
+
+        Raises:
+            CheaptalkError: there is no such size, or the name is taken.
+            StudyError: the player cannot sit down anywhere.
+        """
+        if label in {**self.panel, **self.talkers}:
+            raise CheaptalkError(
+                f'{self.name} calls a player of its own "{label}"; name yours apart'
+            )
+        times = self.size(size)
+        own = _without(entry, self.alike(entry))
+        mine = {} if own is None else {label: own}
+        panel = {name: member.entry for name, member in self.panel.items()}
+        rounds = ((self.parts, panel), (self.words, self.talkers))
+        return Study.model_validate({
+            "name": f"{label}-{self.name}-{size}",
+            "description": f"The profile of {label} by {self.name}, {size}.",
+            "seed": self.seed,
+            "players": {**mine, **panel, **self.talkers},
+            "swap": True,
+            "pairing": "self",
+            "games": [
+                part.grid_of([*_pairs(part, {**mine, **panel}, others)], times)
+                for parts, others in rounds for part in parts.values()
+            ],
+        })  # fmt: skip
+
+    def alike(self, entry: RosterEntry) -> dict[tuple[str, str], str]:
+        """The seats, as game and place, that one of the battery's own players fills just as a
+        player does, and who that is: their matches are the player's, too."""
+        own = {**{name: one.entry for name, one in self.panel.items()}, **self.talkers}
+        found: dict[tuple[str, str], str] = {}
+        for game in {part.game: part.games[0] for part in self.parts.values()}.values():
+            for place in game.places:
+                spec = entry.seat(game, place)
+                for name, other in own.items() if isinstance(spec, StrategySeat) else ():
+                    if other.seat(game, place) == spec:
+                        found.setdefault((game.name, place), name)
+        return found
+
+
+def _without(entry: RosterEntry, taken: Mapping[tuple[str, str], str]) -> RosterEntry | None:
+    """A script without the seats that somebody else fills; None where none is left."""
+    if not taken:
+        return entry
+    left: dict[str, dict[str, Any]] = {}
+    for name in games():
+        rules = game_box(name).rules()
+        for place in rules.places:
+            spec = entry.seat(rules, place)
+            if isinstance(spec, StrategySeat) and (name, place) not in taken:
+                left.setdefault(name, {})[place] = {"strategy": spec.strategy, **spec.settings}
+    return RosterEntry.model_validate({"strategies": left}) if left else None
+
+
+def _pairs(
+    part: Part, players: Mapping[str, RosterEntry], others: Mapping[str, RosterEntry]
+) -> Iterator[list[str]]:
+    """Who meets whom in a part, of those that can."""
+    for one, own in players.items():
+        for other, theirs in others.items():
+            if (not part.against or other in part.against) and _sit(part, own, theirs):
+                yield [one, other]
+
+
+def _sit(part: Part, one: RosterEntry, other: RosterEntry) -> bool:
+    """Whether two players can sit together somewhere in a part."""
+    game = part.games[0]
+    first, second = game.places
+    return any(
+        one.seat(game, own) is not None and other.seat(game, theirs) is not None
+        for own, theirs in ((first, second), (second, first))
+    )
+
+
+def battery(named: str | Path = LATEST) -> Battery:
+    """A battery by its name, or the one in a file.
+
+    Raises:
+        CheaptalkError: there is none, or it is not legal.
+    """
+    path = SHIPPED.get(str(named), Path(named))
+    if path.suffix not in FILES and not path.is_file():
+        raise CheaptalkError(f"no battery or file {suggest(str(named), list(SHIPPED))}")
+    data = read_yaml(path)
+    try:
+        return Battery.model_validate(data)
+    except ValidationError as error:
+        raise CheaptalkError(f"{named}: {first_problem(error)}") from None

@@ -1,0 +1,99 @@
+"""Two profiles of one battery, number by number, paired by deal, seat and other."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from cheaptalk.profiles.profiles import FORMAT, PAIRED, Profile
+from cheaptalk.reports.recipes.tables import Estimate
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules.errors import first_line
+from cheaptalk.statistics import mean_intervals
+from cheaptalk.text import fixed
+
+PAIR = PAIRED[:-1]
+
+
+class Change(NamedTuple):
+    """A number of one profile less that of an earlier one.
+
+    Attributes:
+        key, title: which number.
+        good: whether more of it is better, or less; empty where it depends.
+        before, after: the means over what both played.
+        change: their difference, match by match.
+    """
+
+    key: str
+    title: str
+    good: str
+    before: float
+    after: float
+    change: Estimate
+
+    @property
+    def told(self) -> bool:
+        """Whether it changed by more than chance would, at 5 %, or changed without any chance."""
+        low, high = self.change.low, self.change.high
+        if low is None or high is None:
+            return self.change.error == 0 and self.change.value != 0
+        return not low <= 0 <= high
+
+    def __str__(self) -> str:
+        return (
+            f"{self.title}: {fixed(self.before, 3)} before, {fixed(self.after, 3)} now"
+            f"{self.change.within(3, 'change ')}"
+        )
+
+
+def read_profile(path: Path | str) -> Any:
+    """A profile's file, to compare with.
+
+    Raises:
+        CheaptalkError: it cannot be read, or is no JSON.
+    """
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise CheaptalkError(f"{path}: no profile can be read: {first_line(error)}") from None
+
+
+def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
+    """What has changed since an earlier profile, in numbers that both have.
+
+    Args:
+        earlier: as :meth:`.Profile.as_json` gives it, of any size.
+
+    Raises:
+        CheaptalkError: it is no profile, or one of another battery.
+    """
+    if not isinstance(earlier, Mapping) or earlier.get("format") != FORMAT:
+        raise CheaptalkError("what is compared with is no profile; take a file of --json")
+    if earlier["battery"] != profile.battery.name:
+        raise CheaptalkError(
+            f"{earlier['player']} has a profile by {earlier['battery']}, and {profile.player} one "
+            f"by {profile.battery.name}: only profiles of one battery compare"
+        )
+    found = (_change(profile, key, earlier["values"]["rows"].get(key)) for key in profile.numbers)
+    return [one for one in found if one is not None]
+
+
+def _change(profile: Profile, key: str, rows: list[list[Any]] | None) -> Change | None:
+    number = profile.numbers[key]
+    if not rows:
+        return None
+    before = pl.DataFrame(rows, schema=list(PAIRED), orient="row").rename({"value": "before"})
+    now = number.of.values.filter(player=profile.player)
+    paired = now.join(before, PAIR).with_columns(change=pl.col("value") - pl.col("before"))
+    if paired.is_empty():
+        return None
+    row = mean_intervals(
+        paired, ["change"], cluster=["stratum", "cluster"], strata=["stratum"]
+    ).row(0, named=True)
+    change = Estimate(row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
+                      row["wanted"])  # fmt: skip
+    was, now_is = paired.select(pl.col("before", "value").mean()).row(0)
+    return Change(key, number.of.title, number.of.good, was, now_is, change)

@@ -1,0 +1,141 @@
+"""Gates: what a number must be, decided by its interval and not by its mean."""
+
+import math
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Literal, NamedTuple
+from xml.etree import ElementTree
+
+from cheaptalk.profiles.profiles import Number, Profile
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.text import fixed
+
+WRITTEN = re.compile(r"\s*([\w.-]+?)\s*(<=|>=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*")
+
+
+class Verdict(StrEnum):
+    """What a gate decides."""
+
+    PASS = "pass"  # noqa: S105 - no password
+    FAIL = "fail"
+    CANNOT_TELL = "cannot tell"
+
+
+STATUS: Mapping[Verdict, int] = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.CANNOT_TELL: 3}
+"""The exit status of each verdict; of several gates the first fail decides, then what is open."""
+
+
+class Gate(NamedTuple):
+    """What a number must be.
+
+    Attributes:
+        key: which number.
+        sign: ``>=`` where it must not be less, ``<=`` where it must not be more.
+        limit: than this.
+    """
+
+    key: str
+    sign: Literal["<=", ">="]
+    limit: float
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.sign} {self.limit:g}"
+
+
+class Decision(NamedTuple):
+    """A gate with what a profile says to it.
+
+    Attributes:
+        gate: which one.
+        verdict: passed, if the whole interval is on the right side; failed, if it is on the wrong
+            one; else it cannot be told.
+        number: what was held against it.
+        more: about how many matches more would tell, if the mean stays; None where it is told, or
+            where no number of matches would.
+    """
+
+    gate: Gate
+    verdict: Verdict
+    number: Number
+    more: int | None
+
+    def __str__(self) -> str:
+        """The decision in a sentence."""
+        one = self.number.own
+        said = f"{self.gate}: {self.verdict.value}: {fixed(one.value or 0, 3)}{one.within(3)}"
+        if self.verdict is not Verdict.CANNOT_TELL:
+            return said
+        if self.more is None:
+            return f"{said}; more matches at this mean would not tell"
+        return f"{said}; about {self.more:,} matches more would tell"
+
+
+def gate(text: str) -> Gate:
+    """Read a gate, such as ``earned >= 0.45``.
+
+    Raises:
+        CheaptalkError: it is none.
+    """
+    found = WRITTEN.fullmatch(text)
+    if found is None:
+        raise CheaptalkError(f'"{text}" is no gate; write NUMBER >= LIMIT or NUMBER <= LIMIT')
+    sign: Literal["<=", ">="] = "<=" if found[2] == "<=" else ">="
+    return Gate(found[1], sign, float(found[3]))
+
+
+def decide(profile: Profile, wanted: Gate) -> Decision:
+    """Hold a gate against a profile.
+
+    The interval decides: a number that did not vary and has no interval decides by itself.
+
+    Raises:
+        CheaptalkError: the profile has no such number; the message names the nearest.
+    """
+    number = profile.number(wanted.key)
+    one = number.own
+    value = one.value if one.value is not None else math.nan
+    low = value if one.low is None and one.error == 0 else one.low
+    high = value if one.high is None and one.error == 0 else one.high
+    up = wanted.sign == ">="
+    if low is None or high is None:
+        return Decision(wanted, Verdict.CANNOT_TELL, number, None)
+    if (low >= wanted.limit) if up else (high <= wanted.limit):
+        return Decision(wanted, Verdict.PASS, number, None)
+    if (high < wanted.limit) if up else (low > wanted.limit):
+        return Decision(wanted, Verdict.FAIL, number, None)
+    reach = value - low if value >= wanted.limit else high - value
+    more = _more(one.n or 0, reach, abs(value - wanted.limit))
+    return Decision(wanted, Verdict.CANNOT_TELL, number, more)
+
+
+def _more(matches: int, reach: float, distance: float) -> int | None:
+    """How many matches more bring the end of an interval within a distance of its mean, as ends
+    come nearer with the root of their number."""
+    if distance == 0:
+        return None
+    return max(1, math.ceil(matches * ((reach / distance) ** 2 - 1)))
+
+
+def status(decisions: list[Decision]) -> int:
+    """The exit status of several gates together: 1 if one failed, else 3 if one cannot be told."""
+    found = {one.verdict for one in decisions}
+    worst = next((one for one in (Verdict.FAIL, Verdict.CANNOT_TELL) if one in found), Verdict.PASS)
+    return STATUS[worst]
+
+
+def junit(profile: Profile, decisions: list[Decision]) -> str:
+    """Gates as JUnit XML: tests that passed, failed, or were skipped where nobody can tell."""
+    found = [one.verdict for one in decisions]
+    suite = ElementTree.Element(
+        "testsuite", name=f"profile of {profile.player}", tests=str(len(found)),
+        failures=str(found.count(Verdict.FAIL)), skipped=str(found.count(Verdict.CANNOT_TELL)),
+    )  # fmt: skip
+    for one in decisions:
+        case = ElementTree.SubElement(
+            suite, "testcase", name=str(one.gate), classname=profile.player
+        )
+        if one.verdict is not Verdict.PASS:
+            kind = "failure" if one.verdict is Verdict.FAIL else "skipped"
+            ElementTree.SubElement(case, kind, message=str(one))
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)

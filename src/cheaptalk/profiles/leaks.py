@@ -1,0 +1,50 @@
+"""Private facts that are given away in words."""
+
+import re
+from collections.abc import Iterator
+
+from cheaptalk.games.bargaining.events import Offer, SpokenOffer
+from cheaptalk.games.bargaining.rules import Bargaining
+from cheaptalk.games.negotiation.events import Price, SpokenPrice
+from cheaptalk.games.negotiation.rules import Negotiation
+from cheaptalk.rules import Result
+
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def leaks(result: Result, place: str) -> int | None:
+    """How many messages of a place name the number that it alone knows; None where there is none.
+
+    In negotiation that is what the product is worth to it; in bargaining the discount, as a factor
+    or as what is kept or lost in percent. A number that is also the one offered does not count:
+    nobody can tell why it was named.
+    """
+    game = result.game
+    if not isinstance(game, Bargaining | Negotiation) or game.complete_information:
+        return None
+    if not game.messages:
+        return None
+    secret = {round(one, 6) for one in _secrets(game, place)}
+    found = 0
+    for _, seat, action in result.given():
+        if seat == place and isinstance(action, SpokenOffer | SpokenPrice):
+            named = {
+                round(float(one.replace(",", "")), 6) for one in NUMBER.findall(action.message)
+            }
+            found += bool((named - _offered(action)) & secret)
+    return found
+
+
+def _secrets(game: Bargaining | Negotiation, place: str) -> Iterator[float]:
+    if isinstance(game, Negotiation):
+        yield game.value(place)
+    else:
+        kept = game.discounts[game.roles.index(place)]
+        yield from (kept, 100 * kept, 100 * (1 - kept))
+
+
+def _offered(action: Offer | Price) -> set[float]:
+    """The numbers that an action offers itself."""
+    if isinstance(action, Price):
+        return {round(action.price, 6)}
+    return {round(action.alice_gain, 6), round(action.bob_gain, 6)}

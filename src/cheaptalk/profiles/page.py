@@ -1,0 +1,185 @@
+"""The page of a profile: each theme in a sentence, in a chart beside the panel, and in a table."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from cheaptalk.profiles.profiles import Number, Profile
+from cheaptalk.profiles.quantities import THEMES, Theme
+from cheaptalk.records import Store
+from cheaptalk.reports import Findings, findings, write_findings
+from cheaptalk.reports.charts.chart import Axis, Chart, Lead, Mark, Points, Rule
+from cheaptalk.reports.charts.kinds import HIGH, LOW
+from cheaptalk.reports.pages import VIEWER
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.parts import Answer, Charts, Recipe, RecipePart, Shown
+from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, WANTED, Header, ReportTable
+from cheaptalk.rules import counted
+from cheaptalk.text import fixed
+
+PLACES = 2
+"""Decimals of all numbers of a profile, which are shares."""
+COUNTS = ("match", "deal")
+
+
+def profile_recipe(profile: Profile) -> Recipe:
+    """The page of a profile as a recipe: a part for each theme that has a number."""
+    has = {one.of.theme for one in profile.numbers.values()}
+    parts = (
+        RecipePart(title, "", partial(_theme, profile, theme))
+        for theme, title in THEMES.items() if theme in has
+    )  # fmt: skip
+    return Recipe(
+        "profile", f"The profile of {profile.player}", "", tuple(parts), measures=(),
+        heading=f"{profile.player} by {profile.battery.name}, {profile.size}",
+    )  # fmt: skip
+
+
+def profile_findings(store: Store, profile: Profile) -> Findings:
+    """The sentences, charts and tables of a profile."""
+    return findings(store, profile.study, profile_recipe(profile))
+
+
+def write_profile(
+    store: Store, profile: Profile, out: Path | str, *, sample: int = 1, viewer: str = VIEWER
+) -> None:
+    """Write a profile as a page that works offline.
+
+    Args:
+        out: the file to write.
+        sample: transcripts in the page, for each pairing.
+        viewer: the address of a viewer, for links to all other transcripts.
+
+    Raises:
+        CheaptalkError: the file cannot be written.
+    """
+    write_findings(profile_findings(store, profile), out, sample=sample, viewer=viewer)
+
+
+def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
+    """Every number is a mean over matches, with a 95 % interval clustered by deal, configurations
+    being strata. The panel's are those of its members on the same deals against the same others.
+    """
+    numbers = [one for one in profile.numbers.values() if one.of.theme == theme]
+    yield Answer(_sentence(profile, theme, numbers), _short(numbers[0]))
+    yield Charts(
+        f"profile-{theme}", THEMES[theme], [_chart(profile, numbers)],
+        "Filled dots with whiskers are the player's, rings the panel's.", wide=True,
+    )  # fmt: skip
+    yield _table(profile, theme, numbers)
+
+
+SAID: dict[Theme, str] = {
+    "earned": "It earns {} of what could be had",
+    "left": "It reaches an agreement in {} of the matches",
+    "fair": "Others get {} of what they could have had",
+    "regret": "The best of the panel in its seat got {} more of what could be had",
+    "mistakes": "It makes {} mistakes a match that nothing excuses",
+    "exploited": "The best response of the panel gets {} more from it than the panel from itself",
+    "truthful": "Of what it states and a check can read, {} is true",
+    "discreet": "It names what it alone knows in {} of the matches",
+    "reliable": "Of its answers {} are valid at the first try",
+}
+"""The first number of a theme in words."""
+
+
+def _sentence(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
+    first, *others = numbers
+    if theme == "words":
+        return _moved(profile, numbers)
+    said = f"{SAID[theme].format(fixed(first.own.value or 0, PLACES))}{_beside(first)}"
+    if len(others) > 1 and theme != "left":
+        low, *_, high = sorted(others, key=lambda one: one.own.value or 0)
+        if (high.own.value or 0) - (low.own.value or 0) > 0.5 * 10**-PLACES:
+            said += f"; least: {_where(low)}; most: {_where(high)}"
+    return f"{said}."
+
+
+def _moved(profile: Profile, numbers: list[Number]) -> str:
+    """By which manners the player is moved beyond chance."""
+    moved = [
+        f"{one.of.title.lower()}: {fixed(one.own.value or 0, PLACES)}{one.own.within(PLACES)}"
+        for one in numbers if one.own.low is not None and one.own.high is not None
+        and not one.own.low <= 0 <= one.own.high
+    ]  # fmt: skip
+    if not moved:
+        return f"No manner of speaking moves {profile.player} by more than chance would."
+    return f"Words alone change what {profile.player} earns: {'; '.join(moved)}."
+
+
+def _where(one: Number) -> str:
+    return f"{one.of.title.partition(': ')[2] or one.of.title} {fixed(one.own.value or 0, PLACES)}"
+
+
+def _beside(one: Number) -> str:
+    """A number's interval and its place within the panel."""
+    within = one.own.within(PLACES)
+    if one.rank is not None and one.panel:
+        return f"{within}, place {one.rank} of {len(one.panel) + 1}"
+    return within
+
+
+def _short(one: Number) -> str:
+    return f"{one.of.title.lower()} {fixed(one.own.value or 0, PLACES)}"
+
+
+def _chart(profile: Profile, numbers: list[Number]) -> Chart:
+    """A line a number: the panel's rings behind the player's dot."""
+    titles = [one.of.title for one in numbers]
+    layers: list[Points | Rule] = []
+    for name in profile.battery.panel:
+        marks = [
+            Mark(its.value, one.of.title, f"{name}\n{one.of.title}: {fixed(its.value, PLACES)}")
+            for one in numbers if (its := one.panel.get(name)) is not None and its.value is not None
+        ]  # fmt: skip
+        layers.append(Points(marks, name, shape="ring"))
+    own = [_mark(profile, one) for one in numbers]
+    layers.append(Points(own, profile.player))
+    units = {one.of.unit for one in numbers}
+    unit = units.pop() if len(units) == 1 else ""
+    return Chart("", unit, layers, Axis(), Axis(names=tuple(titles)))
+
+
+def _mark(profile: Profile, one: Number) -> Mark:
+    """The player's dot on the line of a number."""
+    own = one.own
+    ends = None if own.low is None or own.high is None else (own.low, own.high)
+    told = f"{one.of.title}: {fixed(own.value or 0, PLACES)}{_beside(one)}"
+    said = f"{profile.player}\n{told}"
+    return Mark(own.value, one.of.title, said, _lead(profile, one), x_ends=ends, size=6)
+
+
+def _lead(profile: Profile, one: Number) -> Lead | None:
+    """The player's matches behind a number, where they are of one game."""
+    games = one.of.values.filter(player=profile.player)["game"].unique()
+    return Lead(games[0], {"player": profile.player}) if len(games) == 1 else None
+
+
+def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable:
+    members = [name for name in profile.battery.panel if any(name in one.panel for one in numbers)]
+    rows = []
+    for one in numbers:
+        row: dict[str, Any] = {
+            "what": one.of.title,
+            "unit": one.of.unit,
+            "rank": one.rank,
+            "about": one.of.about,
+        }
+        for name, its in {profile.player: one.own, **one.panel}.items():
+            row |= {name: its.value, f"{name}{LOW}": its.low, f"{name}{HIGH}": its.high,
+                    f"{name}{ERROR}": its.error, f"{name}{COUNT}": its.n,
+                    f"{name}{CLUSTERS}": its.clusters, f"{name}{WANTED}": its.wanted}  # fmt: skip
+        rows.append(row)
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    panel = [Header(name, name, places=PLACES, group="Panel", spread=False) for name in members]
+    return ReportTable(
+        f"profile-{theme}-numbers", THEMES[theme], frame,
+        (Header("what", "Number"), Header("unit", "Unit"),
+         Header(profile.player, profile.player, places=PLACES),
+         Header("rank", "Place", places=0), *panel),
+        caption=f"{profile.player} and {counted(len(members), 'player')} of the panel.",
+        notes=tuple(dict.fromkeys(one.of.about for one in numbers)), counts=COUNTS,
+    )  # fmt: skip

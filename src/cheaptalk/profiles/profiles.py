@@ -1,0 +1,174 @@
+"""A profile: a player's numbers with their intervals, beside a panel's on the same deals."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from cheaptalk.players import RosterEntry
+from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.quantities import Quantity, quantities
+from cheaptalk.profiles.seats import seats
+from cheaptalk.records import Store
+from cheaptalk.reports.recipes.tables import Estimate
+from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.rules.display import brief
+from cheaptalk.statistics import mean_intervals
+from cheaptalk.whole_files import whole_file
+
+FORMAT = 1
+SAME = 1e-9
+"""Up to this two numbers are the same."""
+PAIRED = ("configuration", "deal", "place", "other", "value")
+"""The columns of the values that a profile's file keeps behind each number."""
+
+
+class Number(NamedTuple):
+    """A number of a profile.
+
+    Attributes:
+        of: what is measured.
+        own: the player's.
+        panel: those of the panel by name, of members that have it.
+    """
+
+    of: Quantity
+    own: Estimate
+    panel: Mapping[str, Estimate]
+
+    @property
+    def rank(self) -> int | None:
+        """The player's place among the panel and itself, 1 the best; None where none is better."""
+        if not self.of.good or self.own.value is None:
+            return None
+        sign = 1 if self.of.good == "more" else -1
+        others = [one.value for one in self.panel.values() if one.value is not None]
+        better = [one for one in others if sign * (one - self.own.value) > SAME]
+        return len(better) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """What a battery finds out of a player.
+
+    Attributes:
+        player: what it is called.
+        battery: by what.
+        size: how large.
+        study: the study with all matches.
+        seats: what everybody got; see :func:`~cheaptalk.profiles.seats.seats`.
+        numbers: by key.
+    """
+
+    player: str
+    battery: Battery
+    size: str
+    study: str
+    seats: pl.DataFrame
+    numbers: Mapping[str, Number]
+
+    def __repr__(self) -> str:
+        return brief(self, f"{self.player} by {self.battery.name}, {self.size}")
+
+    def number(self, key: str) -> Number:
+        """A number by its key.
+
+        Raises:
+            CheaptalkError: there is none; the message names the nearest.
+        """
+        if key not in self.numbers:
+            raise CheaptalkError(f"a profile has no number {suggest(key, list(self.numbers))}")
+        return self.numbers[key]
+
+    def as_json(self) -> dict[str, Any]:
+        """The profile as plain data, from which another can be compared with it."""
+        mine = self.seats.filter(player=self.player)
+        return {
+            "format": FORMAT, "player": self.player, "battery": self.battery.name,
+            "size": self.size, "study": self.study,
+            "matches": mine["match"].n_unique(),
+            "calls": int(mine["calls"].sum()), "tokens": int(mine["tokens"].sum()),
+            "dollars": float(mine["dollars"].sum()),
+            "numbers": {
+                key: {
+                    "title": one.of.title, "theme": one.of.theme, "unit": one.of.unit,
+                    "good": one.of.good, "about": one.of.about, "rank": one.rank,
+                    **_plain(one.own),
+                    "panel": {name: _plain(its) for name, its in one.panel.items()},
+                }
+                for key, one in self.numbers.items()
+            },
+            "values": {"columns": list(PAIRED), "rows": _behind(self)},
+        }  # fmt: skip
+
+    def write(self, path: Path | str) -> None:
+        """Write the profile as JSON; an existing file is replaced, whole.
+
+        Raises:
+            CheaptalkError: the file cannot be written.
+        """
+        try:
+            with whole_file(Path(path)) as file:
+                json.dump(self.as_json(), file, indent=1)
+        except OSError as error:
+            raise CheaptalkError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _plain(one: Estimate) -> dict[str, Any]:
+    return {"value": one.value, "low": one.low, "high": one.high, "error": one.error,
+            "matches": one.n, "deals": one.clusters}  # fmt: skip
+
+
+def _behind(profile: Profile) -> dict[str, list[list[Any]]]:
+    """The player's values behind each number, by which versions are compared in pairs."""
+    return {
+        key: [list(row) for row in one.of.values.filter(player=profile.player)
+              .select(PAIRED).sort(PAIRED).iter_rows()]
+        for key, one in profile.numbers.items()
+    }  # fmt: skip
+
+
+def profile_of(
+    store: Store, study: str, player: str, entry: RosterEntry, battery: Battery, size: str
+) -> Profile:
+    """The profile of a player of a study that a battery made, as far as it was played.
+
+    Args:
+        study: see :meth:`.Battery.study`.
+        player: what the player is called.
+        entry: the player.
+
+    Raises:
+        StoreError: there is no such study.
+        CheaptalkError: nothing was played to its end.
+    """
+    found = seats(store, study, battery, player, battery.alike(entry))
+    numbers = {one.key: number for one in quantities(found, battery)
+               if (number := _number(one, player, battery)) is not None}  # fmt: skip
+    if not numbers:
+        raise CheaptalkError(f"{study}: no match of {player} has ended; play them first")
+    return Profile(player, battery, size, study, found, numbers)
+
+
+def _number(of: Quantity, player: str, battery: Battery) -> Number | None:
+    """A quantity's means; None where the player has no value."""
+    who = [player, *(name for name in battery.panel if name != player)]
+    values = of.values.filter(pl.col("player").is_in(who))
+    if player not in values["player"]:
+        return None
+    means = mean_intervals(
+        values, ["value"], ["player"], cluster=["stratum", "cluster"], strata=["stratum"],
+        bounds={"value": of.bounds},
+    )  # fmt: skip
+    found = {
+        row["player"]: Estimate(
+            row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
+            row["wanted"],
+        )
+        for row in means.iter_rows(named=True)
+    }  # fmt: skip
+    own = found.pop(player)
+    return Number(of, own, {name: found[name] for name in who if name in found})

@@ -1,0 +1,146 @@
+"""What players got at their seats: one row a match and player of a profile's study."""
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+import polars as pl
+
+from cheaptalk.frames.reader import Reader
+from cheaptalk.players import Kind
+from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.leaks import leaks
+from cheaptalk.profiles.mistakes import mistakes
+from cheaptalk.profiles.stakes import could_have
+from cheaptalk.records import MatchRecord, Status, Store
+from cheaptalk.rules import Deal, Result, game_box
+
+SCHEMA: dict[str, Any] = {
+    "player": pl.String, "other": pl.String, "match": pl.String, "game": pl.String,
+    "part": pl.String, "configuration": pl.String, "deal": pl.String, "place": pl.String,
+    "role": pl.String, "stratum": pl.String, "cluster": pl.String, "words": pl.Boolean,
+    "finished": pl.Boolean, "forfeited": pl.Boolean, "earned": pl.Float64, "left": pl.Float64,
+    "agreed": pl.Float64, "given": pl.Float64, "said": pl.Int64, "false": pl.Int64,
+    "mistakes": pl.Int64, "leaks": pl.Int64, "answers": pl.Int64, "at_once": pl.Int64,
+    "failed": pl.Int64, "calls": pl.Int64, "tokens": pl.Int64, "dollars": pl.Float64,
+}  # fmt: skip
+CHECKED = {"persuasion": "honesty", "deal_or_no_deal": "hallucination"}
+"""The exact check of what is said in a game, whose first verdict is the truth."""
+
+
+def seats(
+    store: Store,
+    study: str,
+    battery: Battery,
+    player: str,
+    alike: Mapping[tuple[str, str], str],
+) -> pl.DataFrame:
+    """One row a match of the study and player in it.
+
+    Args:
+        player: whose profile it is.
+        alike: who of the battery fills a seat just as this player would, by game and place; its
+            rows are there for both; see :meth:`.Battery.alike`.
+
+    Columns: ``player`` and ``other`` (labels), ``match``, ``game``, ``part`` (of the battery),
+    ``configuration``, ``deal``, ``place``, ``role``, ``stratum`` and ``cluster`` (see
+    :func:`apart`), ``words`` (whether a talker is the other),
+    ``finished``, ``forfeited`` (by the player), ``earned`` and ``given`` (shares of what the player
+    and the other could have had; see :func:`.could_have`), ``agreed`` (1 or 0), ``left`` (the
+    measure of efficiency), ``said`` and ``false`` (statements that an exact check can read, and
+    those that it finds untrue), ``mistakes`` (see :func:`.mistakes`), ``leaks`` (see
+    :func:`.leaks`), ``answers``, ``at_once`` (valid at the first try), ``failed`` (that came to
+    nothing), and ``calls``, ``tokens``, ``dollars`` of the match. A number that is not known, or
+    means nothing there, is null.
+    """
+    reader = Reader.of(store, study)
+    rows = [
+        row for record in store.records(study, bodies=True)
+        if record.status in (Status.FINISHED, Status.FORFEITED)
+        for row in _rows(record, reader.result(record), battery, player, alike)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _rows(
+    record: MatchRecord, result: Result | None, battery: Battery, player: str,
+    alike: Mapping[tuple[str, str], str],
+) -> Iterator[list[Any]]:  # fmt: skip
+    labels = {place: record.label(place) for place in record.seats}
+    names = {
+        place: [label, player] if alike.get((record.game, place)) == label else [label]
+        for place, label in labels.items()
+    }
+    part = battery.part_of.get(record.configuration.digest)
+    if part is None:
+        return
+    earned = {place: _earned(result, place) for place in labels}
+    verdicts = _verdicts(record.game, result)
+    roles = record.places
+    for place in labels:
+        other = next(one for one in labels if one != place)
+        kinds = record.kinds.get(place, {})
+        mine = [verdict for seat, verdict in verdicts if _place(record, seat) == place]
+        counted = sum(kinds.values())
+        good = kinds.get(Kind.OK.value, 0)
+        row = [
+            record.id, record.game, part, record.configuration.digest, record.deal_key, place,
+            roles[place], *apart(record, place, labels[other]), labels[other] in battery.talkers,
+            result is not None, _forfeited(record, kinds), earned[place],
+            _measured(result, "efficiency"), _measured(result, "agreement"), earned[other],
+            len(mine), sum(not one for one in mine),
+            None if result is None else mistakes(result, place),
+            None if result is None else leaks(result, place), counted, good,
+            counted - good - kinds.get(Kind.REPAIRED.value, 0), record.calls,
+            record.input_tokens + record.output_tokens, record.dollars,
+        ]  # fmt: skip
+        for own, their in product(names[place], names[other]):
+            yield [own, their, *row]
+
+
+def apart(record: MatchRecord, place: str, other: str) -> tuple[str, str]:
+    """What of the design a match is, and which matches of that share their luck.
+
+    Where nature deals, all matches of a configuration on one deal do. Where it deals nothing, none
+    do: configuration, place and other are the design, and every match is a draw of its own.
+    """
+    configuration = record.configuration.digest
+    if record.rules.deal_type is Deal:
+        return f"{configuration} {place} {other}", record.id
+    return configuration, record.deal_key
+
+
+def _place(record: MatchRecord, seat: str) -> str:
+    """The place of a seat."""
+    return next(one.place for one in record.rules.seats if one.name == seat)
+
+
+def _earned(result: Result | None, place: str) -> float | None:
+    if result is None:
+        return None
+    most = could_have(result.game, result.deal, place)
+    payoff: float = result.game.place_payoffs(result.outcome)[place]
+    return None if most is None else payoff / most
+
+
+def _forfeited(record: MatchRecord, kinds: Mapping[str, int]) -> bool:
+    valid = {Kind.OK.value, Kind.REPAIRED.value}
+    return record.status is Status.FORFEITED and any(kinds[k] for k in kinds.keys() - valid)
+
+
+def _measured(result: Result | None, name: str) -> float | None:
+    if result is None:
+        return None
+    measure = game_box(result.game.name).measures.get(name)
+    return None if measure is None else measure.of(result)
+
+
+def _verdicts(game: str, result: Result | None) -> list[tuple[str, bool]]:
+    """Seats with whether what they said is true, for each statement that the check can read."""
+    check = game_box(game).checks.get(CHECKED.get(game, ""))
+    if result is None or check is None:
+        return []
+    return [(seat, verdict == TRUE[game]) for (_, seat), verdict in check(result).items()]
+
+
+TRUE = {"persuasion": "honest", "deal_or_no_deal": "consistent"}
