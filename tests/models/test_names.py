@@ -136,7 +136,7 @@ def test_short_names_in_a_table_tell_its_models_apart(short: dict[str, str]) -> 
 
 
 def test_only_what_people_run_themselves_needs_no_key() -> None:
-    free = {"vllm", "ollama", "openai-compatible", "agent", "hf", "script"}
+    free = {"vllm", "ollama", "openai-compatible", "agent", "guest", "hf", "script"}
     assert {name for name, one in PROVIDERS.items() if not one.needs_key} == free
 
 

@@ -1,5 +1,6 @@
 from .chat import ChatEnvironment, Observed, chat_environment
 from .gambit import efg_lines, write_efg
+from .guest import Guest, GuestError, play_as_guest, play_as_guest_async
 from .hugging_face import push_dataset, write_dataset
 from .inspect.logs import write_inspect_logs
 from .inspect.tasks import inspect_task
@@ -10,8 +11,9 @@ from .telemetry import Telemetry, open_telemetry
 from .trackers import TRACKERS, Follower, Tracker, tracker
 
 __all__ = [
-    "TRACKERS", "ChatEnvironment", "Follower", "Observed", "Telemetry", "Tracker",
-    "chat_environment", "efg_lines", "inspect_task", "open_telemetry", "openenv_app",
-    "openspiel_game", "pettingzoo_env", "pettingzoo_parallel_env", "push_dataset", "tracker",
+    "TRACKERS", "ChatEnvironment", "Follower", "Guest", "GuestError", "Observed", "Telemetry",
+    "Tracker", "chat_environment", "efg_lines", "inspect_task", "open_telemetry", "openenv_app",
+    "openspiel_game", "pettingzoo_env", "pettingzoo_parallel_env", "play_as_guest",
+    "play_as_guest_async", "push_dataset", "tracker",
     "write_dataset", "write_efg", "write_inspect_logs",
 ]  # fmt: skip

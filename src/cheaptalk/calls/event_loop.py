@@ -16,6 +16,7 @@ from cheaptalk.calls.cache import CallCache
 from cheaptalk.calls.desk import Desk, Models
 from cheaptalk.garbage import LIVE, collecting
 from cheaptalk.models.flow_control import PATIENCE, Lanes
+from cheaptalk.models.guests import Guests
 from cheaptalk.models.prices import Prices
 from cheaptalk.models.structured_output import Known
 from cheaptalk.records import Store
@@ -100,6 +101,7 @@ async def open_desk(
     study_id: int | None = None,
     *,
     models: Models | None = None,
+    guests: Guests | None = None,
     concurrency: int,
     patience: float = PATIENCE,
     cache: CallCache | None = None,
@@ -112,6 +114,7 @@ async def open_desk(
         purse: what may be spent.
         study_id: the study that its calls are charged to; None where they are no study's.
         models: makes the calls to models; by default over HTTP.
+        guests: has guests asked, where some come.
         concurrency: matches that may be under way at once.
         patience: seconds for which a model's server may be overloaded or away before it is given
             up.
@@ -122,7 +125,7 @@ async def open_desk(
         ledger = stack.enter_context(Ledger(store, study_id))
         if models is None:
             clients = import_module("cheaptalk.models.clients")  # slow, and seldom needed
-            models = client = clients.open_models(Known(refusals(store)))
+            models = client = clients.open_models(Known(refusals(store)), guests)
             stack.push_async_callback(client.close)
         desk = Desk(
             store, ledger, models, purse, lanes=Lanes(concurrency=concurrency, patience=patience),

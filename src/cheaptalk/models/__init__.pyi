@@ -1,3 +1,4 @@
+from . import guests as guests
 from . import model_strings as model_strings
 from . import prices as prices
 from . import providers as providers

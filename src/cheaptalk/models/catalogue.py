@@ -143,6 +143,7 @@ OURS = {
     ),
     "openai-compatible": Provider(needs_key=False, aliases=("openai_compatible", "custom")),
     "agent": Provider(needs_key=False, protocol="agent", models=(Family("*", {}, routes=FORMS),)),
+    "guest": Provider(needs_key=False, protocol="guest", models=(Family("*", {}, routes=FORMS),)),
     "hf": Provider(
         needs_key=False, protocol="in process", aliases=("huggingface", "hugging-face"),
         models=(Family("*", LOCAL, "switch", SWITCH, routes=TEXT, answer_tokens=LOCAL_TOKENS),),

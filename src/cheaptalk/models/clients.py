@@ -9,8 +9,8 @@ from cheaptalk.models.batch.anthropic import AnthropicBatches
 from cheaptalk.models.batch.openai import OpenAIBatches
 from cheaptalk.models.batch.protocol import BatchServer
 from cheaptalk.models.calls import ModelCall, Reply, Route
-from cheaptalk.models.http import anthropic, openai
-from cheaptalk.models.http.agent import AgentModels
+from cheaptalk.models.guests import Guests
+from cheaptalk.models.http import agent, anthropic, openai
 from cheaptalk.models.http.failures import hinted
 from cheaptalk.models.http.transport import CALL_HEADER, Wire
 from cheaptalk.models.local import LocalModels
@@ -78,10 +78,30 @@ class HttpModels:
         return offered(hinted(reply, name, url), call)
 
 
+class AgentModels:
+    """Makes calls to agents over HTTP."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        """Make one call. Every failure comes back as a reply that says what failed.
+
+        Args:
+            number: identifies the call, as :func:`.agent.body` says.
+            deadline: seconds until the call counts as timed out, from sending to the last byte.
+        """
+        name = ModelName.parse(call.model)
+        carried = name.key_header | {CALL_HEADER: number}
+        sent = agent.body(call, number)
+        reply = await self._wire.post(name.url, carried, sent, name.key, deadline, agent.read)
+        return metered(reply, call, alone=False)
+
+
 class AllModels:
     """A client for every model string. Close it, or use it as an asynchronous context manager."""
 
-    def __init__(self, routes: Known) -> None:
+    def __init__(self, routes: Known, guests: Guests | None) -> None:
         self._wire = wire = Wire()
         self._local = LocalModels()
         self._clients: dict[Protocol, Client] = {
@@ -93,6 +113,8 @@ class AllModels:
             "in process": self._local,
             "script": ScriptedModels(),
         }
+        if guests is not None:
+            self._clients["guest"] = guests
 
     async def __aenter__(self) -> "AllModels":
         return self
@@ -111,13 +133,14 @@ class AllModels:
         await self._local.close()
 
 
-def open_models(routes: Known | None = None) -> AllModels:
+def open_models(routes: Known | None = None, guests: Guests | None = None) -> AllModels:
     """A client for every model string.
 
     Args:
         routes: which ways of asking for an answer's form servers are known to refuse.
+        guests: has guests asked; None where none can come.
     """
-    return AllModels(routes or Known())
+    return AllModels(routes or Known(), guests)
 
 
 BATCHES: dict[BatchProtocol, Callable[[ModelName], BatchServer]] = {

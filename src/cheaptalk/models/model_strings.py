@@ -26,6 +26,8 @@ from cheaptalk.rules import UnknownName, unknown
 OWN_KEY = "a server's key stands in an environment variable that its entry in providers.yaml names"
 VERSION = re.compile(r"v?\d[\w-]*|[\da-f]{7,40}|default|latest|stable|preview")
 """What stands behind an at sign in a name: a version, as in ``claude-sonnet-4@20250514``."""
+GUEST = re.compile(r"\w[\w.-]*", re.ASCII)
+"""What a guest is called: its name stands in a URL."""
 IN_PROCESS_NEEDS = ("torch", "transformers")
 """The packages that a model in this process needs: the extra ``lm``."""
 
@@ -113,7 +115,8 @@ def _parsed(text: str, protocol: Protocol | None, usual: str) -> ModelName:
         raise ValueError(f'"{text}" begins or ends its name with a blank: leave it out')
     if protocol is None:
         raise _no_provider(provider, rest)
-    if protocol == "in process":
+    if protocol in ("in process", "guest"):
+        _check_guest(text, protocol, rest)
         return ModelName(provider, rest, "")
     found = re.fullmatch(rf"(.+?)@({SCHEME}[^/\s].*)", rest)
     if found:
@@ -129,6 +132,19 @@ def _parsed(text: str, protocol: Protocol | None, usual: str) -> ModelName:
     if found and (problem := url_problem(url)):
         raise ValueError(f"{provider}/{name}: {problem}")
     return ModelName(provider, name, url.rstrip("/"))
+
+
+def _check_guest(text: str, protocol: Protocol, name: str) -> None:
+    """Refuse a guest's name that none can have.
+
+    Raises:
+        ValueError: it is one.
+    """
+    if protocol == "guest" and not GUEST.fullmatch(name):
+        raise ValueError(
+            f'"{text}": a guest has no address, and its name is of letters, digits, dots, dashes '
+            "and underscores: write guest/NAME"
+        )
 
 
 def _check_at_sign(provider: str, name: str, usual: str) -> None:
@@ -277,6 +293,11 @@ def missing(model: str) -> str | None:
     name = ModelName.parse(model)
     if name.at_home and (trouble := name.entry.trouble):
         return trouble
+    if name.protocol == "guest":
+        return (
+            f"{model} comes by itself, and only to studies: play it with cheaptalk run, or with "
+            "ct.run(..., guests=...)"
+        )
     if name.protocol == "in process" and not all(map(find_spec, IN_PROCESS_NEEDS)):
         return 'a model in this process needs: pip install "cheaptalk[lm]"'
     return None

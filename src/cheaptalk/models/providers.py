@@ -30,9 +30,10 @@ from cheaptalk.rules.registry import Registry, instances, several
 from cheaptalk.whole_files import configured_file
 from cheaptalk.yaml_files import read_yaml
 
-Protocol: TypeAlias = Literal["chat", "messages", "agent", "in process", "script"]
+Protocol: TypeAlias = Literal["chat", "messages", "agent", "guest", "in process", "script"]
 """How a provider is spoken to: in OpenAI's chat format, in Anthropic's messages format, as an
-agent over HTTP, as a model loaded into this process, or as a script that only acts the model."""
+agent over HTTP, as an agent that comes by itself, as a model loaded into this process, or as a
+script that only acts the model."""
 BatchProtocol: TypeAlias = Literal["openai", "anthropic"]
 """Whose batch endpoint a provider's is like."""
 ReasoningForm: TypeAlias = Literal[

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 from pydantic import SerializeAsAny, model_serializer, model_validator
 
 from cheaptalk.models import Reply
+from cheaptalk.models.guests import Guests
 from cheaptalk.players.protocol import PersonCall, Player
 from cheaptalk.rules import Decide, Game, Given, Value, suggest
 from cheaptalk.rules.errors import shown
@@ -50,10 +51,12 @@ class Sources(NamedTuple):
     Attributes:
         recording: a recorded match by its id; raises a ValueError that says why there is none.
         ask_person: asks a person; None where nobody can.
+        guests: has agents asked that come by themselves; None where none can come.
     """
 
     recording: Callable[[str], Recording] = _nothing_recorded
     ask_person: AskPerson | None = None
+    guests: Guests | None = None
 
 
 NO_SOURCES = Sources()

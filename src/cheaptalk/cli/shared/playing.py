@@ -50,6 +50,8 @@ from cheaptalk.cli.shared.sentences import (
 from cheaptalk.cli.shared.watching import watched
 from cheaptalk.text import duration, steady
 
+GUESTS = "127.0.0.1:8140"
+"""Where guests come in unless another place is named."""
 WAITING = 3
 """The exit status of a run that leaves calls in batches that have not ended."""
 
@@ -109,6 +111,15 @@ class PlayOptions:
         typer.Option(
             metavar="CLUSTER",
             help="Let a Ray cluster play and call: ray, or ray://HOST:10001.",
+        ),
+    ] = None
+    guests: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Where agents that come by themselves find their seats; port 0 takes any free "
+            "one.",
+            show_default="127.0.0.1:8140 where the study has guests",
         ),
     ] = None
     track: TrackOption = None
@@ -185,7 +196,10 @@ def play_study(
         whole = planned
         if options.in_part:
             planned = ct.studies.part(whole, earlier, games=options.game or (), limit=options.limit)
-        checked = ct.studies.check(planned, earlier, prices=prices, cap=cap, batching=batching)
+        door = _door(planned, options)
+        checked = ct.studies.check(
+            planned, earlier, guests=door, prices=prices, cap=cap, batching=batching
+        )
         ct.studies.try_strategies(planned)
         changes = None if earlier is None else ct.studies.changes(whole, earlier)
     for line in change_lines(changes):
@@ -196,7 +210,8 @@ def play_study(
     started = time.monotonic()
     seen: list[ct.Progress] = []
     try:
-        progress = _run(checked, path, options, expected, seen)
+        with _open(door):
+            progress = _run(checked, path, options, expected, seen, door)
     except KeyboardInterrupt:
         for progress in seen:
             _summarise(study, path, progress, time.monotonic() - started, options)
@@ -220,6 +235,7 @@ def _run(
     options: PlayOptions,
     expected: Mapping[str, float],
     seen: list[ct.Progress],
+    door: ct.models.guests.Door | None,
 ) -> ct.Progress:
     """Play, and let whoever watches know; what was told last is all that ``seen`` then holds."""
     name = checked.plan.study.name
@@ -236,13 +252,43 @@ def _run(
                 follower(progress)
 
         progress = ct.run(
-            checked, store, workers=options.workers, concurrency=options.concurrency,
+            checked, store, guests=door, workers=options.workers, concurrency=options.concurrency,
             patience=60 * options.patience, progress=note, cache=options.cache_at,
             expected=expected, onlooker=onlooker, on=options.on,
         )  # fmt: skip
         for follower in followers:
             follower.conclude(store, name, progress)
     return progress
+
+
+def _door(planned: ct.Plan, options: PlayOptions) -> ct.models.guests.Door | None:
+    """Where the study's guests come in; None where it has none.
+
+    Raises:
+        CheaptalkError: the address is none, or cannot be used.
+    """
+    models = {
+        ct.models.ModelName.parse(one.spec.model)
+        for one in planned.players().values() if isinstance(one.spec, ct.players.ModelSeat)
+    }  # fmt: skip
+    names = sorted(one.model for one in models if one.protocol == "guest")
+    if not names:
+        return None
+    address = options.guests or GUESTS
+    return ct.models.guests.door_at(address, names, patience=60 * options.patience)
+
+
+@contextmanager
+def _open(door: ct.models.guests.Door | None) -> Iterator[None]:
+    """Let guests in, and say how they come."""
+    if door is None:
+        yield
+        return
+    with door:
+        for name in door.names:
+            where = f"{door.url_of(name)} with the token {door.token_of(name)}"
+            say(f"guest {name} comes to {where}", to=err, whole=True)
+        yield
 
 
 def _confirm(changes: ct.studies.StudyChanges, store: str) -> None:

@@ -7,9 +7,8 @@ from msgspec import Struct
 
 from cheaptalk.models.calls import ModelCall, Reply, Usage
 from cheaptalk.models.http.failures import complaint
-from cheaptalk.models.http.transport import CALL_HEADER, Wire
 from cheaptalk.models.model_strings import ModelName
-from cheaptalk.models.usage import metered, read_usage
+from cheaptalk.models.usage import read_usage
 
 
 class Used(Struct, forbid_unknown_fields=True):
@@ -71,23 +70,3 @@ def read(data: Any) -> Reply:
 
 def _usage(used: Used) -> Usage:
     return Usage(**msgspec.structs.asdict(used))
-
-
-class AgentModels:
-    """Makes calls to agents over HTTP."""
-
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
-
-    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call. Every failure comes back as a reply that says what failed.
-
-        Args:
-            number: identifies the call, as :func:`body` says.
-            deadline: seconds until the call counts as timed out, from sending to the last byte.
-        """
-        name = ModelName.parse(call.model)
-        carried = name.key_header | {CALL_HEADER: number}
-        sent = body(call, number)
-        reply = await self._wire.post(name.url, carried, sent, name.key, deadline, read)
-        return metered(reply, call, alone=False)

@@ -187,6 +187,9 @@ class ModelSeat(SeatSpec):
 
     def missing(self, game: Game, sources: Sources) -> str | None:
         """What must be done before the model can be asked; None where nothing is missing."""
+        name = ModelName.parse(self.model)
+        if name.protocol == "guest" and sources.guests is not None:
+            return sources.guests.lacking(name.model)
         return self.unreachable()
 
     def unreachable(self) -> str | None:

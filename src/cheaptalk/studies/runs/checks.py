@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.budget import NO_CAP, Cap, unpriced
+from cheaptalk.models.guests import Guests
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import AskPerson, ModelSeat, Sources
 from cheaptalk.records import Store, line_up
@@ -38,6 +39,7 @@ def check(
     store: Store | None,
     *,
     ask_person: AskPerson | None = None,
+    guests: Guests | None = None,
     prices: Prices | None = None,
     cap: Cap = NO_CAP,
     batching: Batching | None = None,
@@ -47,6 +49,7 @@ def check(
     Args:
         store: where it is to be recorded; None where there is none yet.
         ask_person: asks a person at this machine.
+        guests: has agents asked that come by themselves, such as a :class:`.Door`.
         prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
         cap: what the run may spend, besides the study's budget over all runs.
         batching: how to play in providers' batches; None to make each call at once.
@@ -56,7 +59,7 @@ def check(
             played in batches, or calls are in a batch already and would be bought twice.
         ReplayMismatch: the installed rules do not replay a recorded match.
     """
-    sources = Sources(recordings(store), ask_person)
+    sources = Sources(recordings(store), ask_person, guests)
     for (_, player), group in planned.seats().items():
         reason = player.spec.missing(group.configuration.game, sources)
         if reason is not None:

@@ -8,11 +8,11 @@ that are missing.
 
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cache as remembered
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from cheaptalk.calls.budget import NO_CAP, Cap, Halted, MatchSpent, study_purse
 from cheaptalk.calls.cache import open_cache
@@ -21,6 +21,7 @@ from cheaptalk.calls.desk import Caller, Desk, Models
 from cheaptalk.calls.event_loop import open_desk
 from cheaptalk.calls.orders import MatchCounts
 from cheaptalk.models.flow_control import PATIENCE
+from cheaptalk.models.guests import Guests, as_guests
 from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import AskPerson, Kind, Player, Recording, Sources
 from cheaptalk.records import AnswerRecord, Ended, NewMatch, Status, Store, StoreError, ended
@@ -241,6 +242,7 @@ async def open_host(
     patience: float = PATIENCE,
     models: Models | None = None,
     ask_person: AskPerson | None = None,
+    guests: Guests | Mapping[str, Any] | None = None,
     prices: Prices | None = None,
     cap: Cap = NO_CAP,
     cache: Path | str | None = None,
@@ -260,6 +262,8 @@ async def open_host(
             up.
         models: makes the calls to models; by default over HTTP.
         ask_person: asks people, unless a match names somebody else who does.
+        guests: has agents asked that come by themselves, as :func:`~cheaptalk.studies.run` takes
+            them.
         prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
         cap: what may be spent while it is open, besides the study's budget.
         cache: a file of replies bought before, made where there is none; None for no cache.
@@ -268,7 +272,7 @@ async def open_host(
     Raises:
         StoreError: the store is held by somebody else, or cannot be written.
     """
-    wanted = study_of(study)
+    wanted, coming = study_of(study), as_guests(guests)
     async with AsyncExitStack() as stack:
         opened = stack.enter_context(Store.opened(store, create=True))
         call_cache = stack.enter_context(open_cache(cache))
@@ -278,11 +282,11 @@ async def open_host(
         purse = study_purse(opened, rows.id, wanted.budget, prices or load_prices(), cap)
         desk = await stack.enter_async_context(
             open_desk(
-                opened, purse, rows.id, models=models, concurrency=concurrency, patience=patience,
-                cache=call_cache, signals=False,
+                opened, purse, rows.id, models=models, guests=coming, concurrency=concurrency,
+                patience=patience, cache=call_cache, signals=False,
             )
         )  # fmt: skip
-        host = Host(rows, desk, Sources(recordings(opened), ask_person), onlooker)
+        host = Host(rows, desk, Sources(recordings(opened), ask_person, coming), onlooker)
         control = Control(opened.backend.mailbox, wanted.name, host.matches)
         stack.enter_context(control)
         await stack.enter_async_context(control.minding(desk, lambda _: None))

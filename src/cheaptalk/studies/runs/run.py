@@ -11,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
+from typing import Any
 
 from cheaptalk.calls.batches import Batching
 from cheaptalk.calls.budget import NO_CAP, Cap, Purse, study_purse
@@ -28,6 +29,7 @@ from cheaptalk.calls.event_loop import (
 from cheaptalk.calls.orders import MatchCounts, RunState
 from cheaptalk.cluster import Cluster, check_address, cluster
 from cheaptalk.models.flow_control import PATIENCE
+from cheaptalk.models.guests import Guests, as_guests
 from cheaptalk.models.prices import Prices
 from cheaptalk.players import AskPerson, ModelSeat, Sources
 from cheaptalk.records import Ended, Status, Store
@@ -73,6 +75,7 @@ def run(
     patience: float = PATIENCE,
     models: Models | None = None,
     ask_person: AskPerson | None = None,
+    guests: Guests | Mapping[str, Any] | None = None,
     prices: Prices | None = None,
     cap: Cap = NO_CAP,
     cache: Path | str | None = None,
@@ -99,6 +102,9 @@ def run(
             up.
         models: makes the calls to models; by default over HTTP.
         ask_person: asks a person at this machine.
+        guests: has the agents asked that the study calls ``guest/NAME``: a :class:`.Door` at which
+            they come by themselves, or by name agents of this process: functions of chat messages,
+            or objects with ``invoke`` or the like.
         prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
         cap: what this run may spend, besides the study's budget over all runs.
         cache: a file of replies bought before, made where there is none; None for no cache.
@@ -119,6 +125,7 @@ def run(
         KeyboardInterrupt: stopped by Ctrl-C; what was committed stays.
     """
     wanted = study if isinstance(study, Plan | Checked) else study_of(study)
+    coming = as_guests(guests)
     if on is not None:
         check_address(on)
     with Store.opened(store, create=True) as opened, open_cache(cache) as call_cache:
@@ -127,16 +134,23 @@ def run(
         else:
             planned = wanted if isinstance(wanted, Plan) else lay_out(wanted, opened)
             checked = check(
-                planned, opened, ask_person=ask_person, prices=prices, cap=cap, batching=batching
+                planned,
+                opened,
+                ask_person=ask_person,
+                guests=coming,
+                prices=prices,
+                cap=cap,
+                batching=batching,
             )
-        sources = Sources(recordings(opened), ask_person)
+        sources = Sources(recordings(opened), ask_person, coming)
         with (
             nullcontext() if on is None else cluster(on) as machines,
             opened.sharing(_work(checked.plan)) as shares,
         ):
             at_once = concurrency or (CONCURRENCY if checked.batching is None else IN_BATCHES)
             new_desk = partial(
-                open_desk, opened, concurrency=at_once, patience=patience, cache=call_cache
+                open_desk, opened, guests=coming, concurrency=at_once, patience=patience,
+                cache=call_cache,
             )  # fmt: skip
             playing = _Run(
                 checked, opened, shares, progress, new_desk, sources, expected, models, machines,
@@ -144,6 +158,8 @@ def run(
             )  # fmt: skip
             with playing.control, playing.noting_halts():
                 playing.go(workers)
+    if coming is not None and not playing.progress.left:
+        coming.conclude()
     return playing.progress
 
 
