@@ -74,6 +74,7 @@ def extras() -> dict[str, tuple[str, ...]]:
         "openspiel": ("pyspiel",),
         "inspect": ("inspect_ai",),
         "openenv": ("openenv",),
+        "mcp": ("mcp",),
         "hub": ("huggingface_hub",),
         "telemetry": ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"),
         "tensorboard": ("tensorboardX",),

@@ -26,6 +26,7 @@ PRINTING = [
 OTHERS = {
     "view", "play", "serve", "bots", "import", "report", "export", "label", "new", "stand-in",
     "train", "exploitability", "lm", "copy", "archive", "restore", "profile",
+    "train", "exploitability", "lm", "copy", "archive", "restore", "mcp",
 }  # fmt: skip
 """Those that serve, ask or write instead, and say in a line or two what they did."""
 

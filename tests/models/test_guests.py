@@ -245,7 +245,7 @@ def test_no_guest_sees_or_answers_what_another_is_asked(name: str, headers: dict
         ({"most": "0"}, "most is a number from 1 to 64"),
     ],
 )
-def test_a_look_that_asks_for_what_cannot_be_is_refused(query: dict[str, str], why: str) -> None:
+def test_a_look_that_asks_for_what_cannot_be_is_refused(query: dict[str, Any], why: str) -> None:
     async def visit(visitor: Visitor) -> None:
         assert await visitor.look(**query) == (400, {"error": why})
 

@@ -4,6 +4,7 @@ from .guest import Guest, GuestError, play_as_guest, play_as_guest_async
 from .hugging_face import push_dataset, write_dataset
 from .inspect.logs import write_inspect_logs
 from .inspect.tasks import inspect_task
+from .mcp_server import mcp_server, serve_mcp
 from .openenv import openenv_app
 from .openspiel import openspiel_game
 from .pettingzoo import pettingzoo_env, pettingzoo_parallel_env
@@ -12,8 +13,8 @@ from .trackers import TRACKERS, Follower, Tracker, tracker
 
 __all__ = [
     "TRACKERS", "ChatEnvironment", "Follower", "Guest", "GuestError", "Observed", "Telemetry",
-    "Tracker", "chat_environment", "efg_lines", "inspect_task", "open_telemetry", "openenv_app",
-    "openspiel_game", "pettingzoo_env", "pettingzoo_parallel_env", "play_as_guest",
-    "play_as_guest_async", "push_dataset", "tracker",
-    "write_dataset", "write_efg", "write_inspect_logs",
+    "Tracker", "chat_environment", "efg_lines", "inspect_task", "mcp_server", "open_telemetry",
+    "openenv_app", "openspiel_game", "pettingzoo_env", "pettingzoo_parallel_env", "play_as_guest",
+    "play_as_guest_async", "push_dataset", "serve_mcp", "tracker", "write_dataset", "write_efg",
+    "write_inspect_logs",
 ]  # fmt: skip

@@ -36,6 +36,20 @@ class GuestError(CheaptalkError):
         self.status = status
 
 
+def guest_token(token: str | None = None) -> str:
+    """A guest's token: by default that of the environment variable ``CHEAPTALK_GUEST_TOKEN``.
+
+    Raises:
+        GuestError: there is none.
+    """
+    found = (token or os.environ.get(VARIABLE, "")).strip()
+    if not found:
+        raise GuestError(
+            f"a guest needs its token, which was shown when the run began: set {VARIABLE}"
+        )
+    return found
+
+
 class Guest:
     """A guest's seat, as the guest has it. Use it as an asynchronous context manager.
 
@@ -51,11 +65,7 @@ class Guest:
     """
 
     def __init__(self, url: str, token: str | None = None, patience: float = PATIENCE) -> None:
-        found = token or os.environ.get(VARIABLE, "").strip()
-        if not found:
-            raise GuestError(
-                f"a guest needs its token, which was shown when the run began: set {VARIABLE}"
-            )
+        found = guest_token(token)
         if not url.startswith(("http://", "https://")):
             raise GuestError(f'"{url}" is no URL: write http://HOST:PORT/guests/NAME')
         self.url = url.rstrip("/")

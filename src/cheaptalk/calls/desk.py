@@ -17,6 +17,7 @@ from cheaptalk.calls.cache import CallCache
 from cheaptalk.calls.standstill import Pace
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.models.flow_control import Lanes, Retries, trouble_of
+from cheaptalk.models.guests import Guests
 from cheaptalk.players import AskPerson, Call, PersonCall, SeatSpec
 from cheaptalk.records import Store
 from cheaptalk.records.cache import Replicate, Request
@@ -69,6 +70,7 @@ class Desk:
         begun: the matches that the ledger has calls of.
         cache: where replies bought before are, if anywhere.
         batches: where calls go that wait for a provider's batch; None where they go out at once.
+        guests: have agents asked that come by themselves; told when it halts.
     """
 
     store: Store
@@ -83,6 +85,7 @@ class Desk:
     cache: CallCache | None = None
     batches: Batches | None = None
     pace: Pace = field(default_factory=Pace)
+    guests: Guests | None = None
 
     def __post_init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -142,6 +145,8 @@ class Desk:
         self._stopped.set()
         self._room.set()
         self.lanes.stop()
+        if self.guests is not None:
+            self.guests.halt()
         if self.batches is not None and self.halted is not None:
             self.batches.stop(self.halted)
 

@@ -129,7 +129,7 @@ async def open_desk(
             stack.push_async_callback(client.close)
         desk = Desk(
             store, ledger, models, purse, lanes=Lanes(concurrency=concurrency, patience=patience),
-            concurrency=concurrency, begun=store.with_open_calls(), cache=cache,
+            concurrency=concurrency, begun=store.with_open_calls(), cache=cache, guests=guests,
         )  # fmt: skip
         if signals:
             stack.enter_context(interruptible(desk))

@@ -80,6 +80,10 @@ GROUPS: dict[str, dict[str, Entry]] = {
             "studies.bots:bots",
             "Let bots play as people do, by the pages of a server, and say how it went.",
         ),
+        "mcp": Entry(
+            "studies.mcp:mcp",
+            "Let a client of the Model Context Protocol play as a guest of a run.",
+        ),
     },
     "Learn": {
         "train": Entry(

@@ -10,11 +10,12 @@ import os
 import secrets
 import socket
 import time
+from asyncio import FIRST_COMPLETED
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future
 from threading import Thread
 from types import TracebackType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from aiohttp import web
 
@@ -155,6 +156,10 @@ class Door:
             asyncio.run_coroutine_threadsafe(asking, self._loop.result())
         )
 
+    def halt(self) -> None:
+        """Give up the calls to guests that have never come: the run stops; from any thread."""
+        self._loop.result().call_soon_threadsafe(self._give_up)
+
     def conclude(self) -> None:
         """Tell the guests that it is over; whoever does not come for a while is not told."""
         asyncio.run_coroutine_threadsafe(self._conclude(), self._loop.result()).result()
@@ -178,6 +183,12 @@ class Door:
         self._loop.set_result(asyncio.get_running_loop())
         await self._ending.wait()
         await runner.cleanup()
+
+    def _give_up(self) -> None:
+        gone = broken("the run stopped before the guest came", retry=True, unreached=True)
+        for questions in self._guests.values():
+            if not questions.came.is_set():
+                questions.settle(gone)
 
     def _end(self) -> None:
         self._ending.set()
@@ -213,10 +224,12 @@ class Door:
         self, name: str, questions: Questions, reply: "asyncio.Future[Reply]", deadline: float
     ) -> Reply:
         """The reply to a question, or what is said where none comes."""
-        try:
-            async with asyncio.timeout(self.patience):
-                await questions.came.wait()
-        except TimeoutError:
+        if not questions.came.is_set():
+            came = asyncio.create_task(questions.came.wait())
+            either: set[asyncio.Future[Any]] = {came, reply}
+            await asyncio.wait(either, timeout=self.patience, return_when=FIRST_COMPLETED)
+            came.cancel()
+        if not (questions.came.is_set() or reply.done()):
             said = f"no guest {name} has come to {self.url_of(name)} in {self.patience:g} seconds"
             return broken(said, retry=True, unreached=True)
         try:

@@ -19,5 +19,8 @@ class Guests(Protocol):
             deadline: seconds until the call counts as timed out.
         """
 
+    def halt(self) -> None:
+        """Give up the calls to guests that have never come: the run stops; from any thread."""
+
     def conclude(self) -> None:
         """Tell the guests that it is over."""

@@ -71,6 +71,12 @@ class Questions:
             while len(self._closed) > REMEMBERED:
                 self._closed.popitem(last=False)
 
+    def settle(self, reply: Reply) -> None:
+        """Bring all that are open this reply."""
+        for question in self._open.values():
+            if not question.reply.done():
+                question.reply.set_result(reply)
+
     def ring(self) -> None:
         """Wake all that wait for news."""
         self._bell.set()

@@ -158,7 +158,7 @@ def run(
             )  # fmt: skip
             with playing.control, playing.noting_halts():
                 playing.go(workers)
-    if coming is not None and not playing.progress.left:
+    if coming is not None and not playing.progress.halted:
         coming.conclude()
     return playing.progress
 
