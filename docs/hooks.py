@@ -34,6 +34,10 @@ VARIABLES = {
     "CHEAPTALK_STORE": "the store, as `--store` names it, which counts more",
     "CHEAPTALK_CACHE": "turns the [cache](../how-to/cache.md) on, and names its file",
     "CHEAPTALK_TELEMETRY": "turns [telemetry](../how-to/trace-a-run.md) on",
+    "CHEAPTALK_GUEST_TOKENS": """the tokens of a run's [guests](../how-to/let-an-agent-come.md),
+        `NAME=TOKEN` with commas between; else they are made at random""",
+    "CHEAPTALK_GUEST_TOKEN": """the token of a [guest](../how-to/let-an-agent-come.md) itself, where
+        `play_as_guest` and `cheaptalk mcp` are given none""",
     "WANDB_MODE": """`online` lets [Weights & Biases](../how-to/track-a-run.md) send at once; else
         it is `offline`""",
     "RAY_ADDRESS": """the head of the [Ray cluster](../how-to/run-on-many-machines.md) that

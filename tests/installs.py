@@ -91,6 +91,14 @@ import cheaptalk as ct
 print(ct.adapters.openenv_app("deal_or_no_deal", other="fair", style="tagged").openapi()["info"])
 END
         """,
+    "mcp": """
+        python - <<'END'
+import asyncio
+import cheaptalk as ct
+server = ct.adapters.mcp_server("http://127.0.0.1:9/guests/mine", "a token of mine")
+print([one.name for one in asyncio.run(server.list_tools())])
+END
+        """,
     "inspect": PLAYED + """
         cheaptalk run small.yaml --player model='{model: script/legal}'
         cheaptalk export small --format inspect --out logs; ls logs/*

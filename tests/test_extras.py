@@ -23,6 +23,7 @@ import cheaptalk as ct
         ("tensorboardX", "tensorboard", lambda at: ct.adapters.tracker(f"tensorboard:{at}", "a")),
         ("wandb", "wandb", lambda _: ct.adapters.tracker("wandb", "a")),
         ("mlflow", "mlflow", lambda _: ct.adapters.tracker("mlflow", "a")),
+        ("mcp.server", "mcp", lambda _: ct.adapters.mcp_server("http://gpu/guests/a", "a token")),
         ("huggingface_hub", "hub", lambda at: ct.adapters.push_dataset(at, "me/set")),
     ],
 )

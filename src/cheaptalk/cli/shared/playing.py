@@ -288,6 +288,8 @@ def _open(door: ct.models.guests.Door | None) -> Iterator[None]:
         for name in door.names:
             where = f"{door.url_of(name)} with the token {door.token_of(name)}"
             say(f"guest {name} comes to {where}", to=err, whole=True)
+        if ct.models.providers.in_the_open(door.url):
+            say("what guests say there can be read on the way: put https before it", to=err)
         yield
 
 
