@@ -161,6 +161,8 @@ def test_the_command_shows_where_guests_come_and_stops_where_none_does(
     assert "guest mine comes to http://127.0.0.1:" in done.said
     assert f"/guests/mine with the token {TOKEN}" in done.said
     assert "no guest mine has come to http://127.0.0.1:" in done.said + done.out
+    none = cheaptalk("run", "quickstart", "--guests", "0")
+    assert (none.status, "no player of the study is a guest/NAME" in none.said) == (2, True)
     wrong = cheaptalk("run", "coming.json", "--guests", "here")
     assert (wrong.status, "write HOST:PORT, or PORT" in wrong.said) == (2, True)
     with listening(0) as there:

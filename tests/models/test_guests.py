@@ -5,6 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from io import BytesIO
+from threading import Event
 from typing import Any
 
 import aiohttp
@@ -427,9 +428,14 @@ def test_a_function_that_fails_is_told_as_its_failure(agent: Any, why: str) -> N
     assert why in (reply.detail or "")
 
 
-def test_a_function_that_hangs_times_out() -> None:
-    reply = functions_reply(slow, deadline=0.05)
-    assert (reply.failure, reply.detail) == (Failure.TIMED_OUT, "no answer within 0.05 seconds")
+def test_a_function_that_hangs_times_out_and_nobody_waits_for_it() -> None:
+    let_go = Event()
+    for agent in (slow, lambda messages: let_go.wait(2 * PATIENCE)):
+        reply = functions_reply(agent, deadline=0.05)
+        assert reply.failure is Failure.TIMED_OUT
+        assert reply.detail == "no answer within 0.05 seconds"
+    assert not let_go.is_set()
+    let_go.set()
 
 
 def test_a_guest_s_model_string_is_its_name_alone() -> None:

@@ -1,10 +1,10 @@
 from .chat import ChatEnvironment, Observed, chat_environment
+from .context_protocol import mcp_server, serve_mcp
 from .gambit import efg_lines, write_efg
 from .guest import Guest, GuestError, play_as_guest, play_as_guest_async
 from .hugging_face import push_dataset, write_dataset
 from .inspect.logs import write_inspect_logs
 from .inspect.tasks import inspect_task
-from .mcp_server import mcp_server, serve_mcp
 from .openenv import openenv_app
 from .openspiel import openspiel_game
 from .pettingzoo import pettingzoo_env, pettingzoo_parallel_env

@@ -20,6 +20,8 @@ WAIT = 20.0
 """Seconds that one look waits for a question."""
 LONGEST_PAUSE = 2.0
 """Seconds of the longest pause between two tries."""
+FAREWELL = 5.0
+"""Seconds within which what is under way comes back once it is over; nothing is open any more."""
 SLACK = 30.0
 """Seconds that a request may take beyond what it waits for."""
 
@@ -186,6 +188,7 @@ async def _play(guest: Guest, agent: Agent, at_once: int) -> int:
             room.release()
 
     async with asyncio.TaskGroup() as group:
+        under_way: set[asyncio.Task[None]] = set()
         while True:
             await room.acquire()
             seen = await guest.look(WAIT, 1, after)
@@ -193,9 +196,15 @@ async def _play(guest: Guest, agent: Agent, at_once: int) -> int:
             if seen["state"] == "over":
                 break
             if seen["questions"]:
-                group.create_task(answer(seen["questions"][0]))
+                task = group.create_task(answer(seen["questions"][0]))
+                under_way.add(task)
+                task.add_done_callback(under_way.discard)
             else:
                 room.release()
+        if under_way:
+            await asyncio.wait(under_way, timeout=FAREWELL)
+        for task in under_way:
+            task.cancel()
     return taken
 
 

@@ -272,6 +272,8 @@ def _door(planned: ct.Plan, options: PlayOptions) -> ct.models.guests.Door | Non
         for one in planned.players().values() if isinstance(one.spec, ct.players.ModelSeat)
     }  # fmt: skip
     names = sorted(one.model for one in models if one.protocol == "guest")
+    if not names and options.guests is not None:
+        raise typer.BadParameter("no player of the study is a guest/NAME", param_hint="--guests")
     if not names:
         return None
     address = options.guests or GUESTS

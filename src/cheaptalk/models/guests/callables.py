@@ -3,6 +3,8 @@
 import asyncio
 import inspect
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from threading import Thread
 from typing import Any, TypeAlias
 
 from cheaptalk.rules.errors import describe
@@ -48,10 +50,25 @@ async def answered(agent: Agent, question: Mapping[str, Any]) -> dict[str, Any]:
     try:
         ask, messages = asking(agent), question["messages"]
         waits = inspect.iscoroutinefunction(ask)
-        said = ask(messages) if waits else await asyncio.to_thread(ask, messages)
+        said = ask(messages) if waits else await in_a_thread(ask, messages)
         return _answer(await said if inspect.isawaitable(said) else said)
     except Exception as error:  # noqa: BLE001 - whatever an agent does is told as its failure
         return {"error": f"the agent failed: {describe(error)}"}
+
+
+async def in_a_thread(ask: Callable[[list[dict[str, str]]], Any], asked: Any) -> Any:
+    """What a function returns, from a thread that nobody waits for once its time is up."""
+    found: Future[Any] = Future()
+    found.set_running_or_notify_cancel()
+
+    def work() -> None:
+        try:
+            found.set_result(ask(asked))
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is awaited
+            found.set_exception(error)
+
+    Thread(target=work, name="agent", daemon=True).start()
+    return await asyncio.wrap_future(found)
 
 
 def _answer(said: Any) -> dict[str, Any]:
