@@ -168,6 +168,26 @@ def test_a_guest_that_never_comes_is_told_as_one_that_cannot_be_reached() -> Non
     assert (reply.failure, reply.unreached) == (Failure.PROVIDER_ERROR, True)
 
 
+def test_calls_to_a_guest_that_never_came_are_given_up_when_the_run_stops() -> None:
+    async def stopped(door: Door) -> list[Reply]:
+        async with visiting(door) as visitor, asyncio.timeout(PATIENCE):
+            await visitor.look()
+            came = asyncio.create_task(door.call(call(), CALL, PATIENCE))
+            early = asyncio.create_task(door.call(call("other"), "m/1/bob/0/0", PATIENCE))
+            assert await visitor.questions(wait=20) == [CALL]
+            door.halt()
+            late = await door.call(call("other"), "m/2/bob/0/0", PATIENCE)
+            gone = [await early, late]
+            assert await visitor.answer({"call": CALL, "text": "7"}) == TAKEN
+            return [*gone, await came]
+
+    with Door(TOKENS, 0, tokens=TOKENS) as door:
+        *gone, came = asyncio.run(stopped(door))
+    assert {one.detail for one in gone} == {"the run stopped before the guest came"}
+    assert [one.unreached for one in gone] == [True, True]
+    assert came.text == "7"
+
+
 NONSENSE: list[tuple[dict[str, Any], int, str]] = [
     ({"data": b"7 dollars"}, 400, "this is no answer"),
     ({"json": [CALL]}, 400, 'write the number of the question that is answered as its "call"'),
@@ -273,6 +293,7 @@ def test_who_waits_hears_that_it_is_over_and_it_goes_on_where_more_is_asked() ->
             waits = asyncio.create_task(visitor.look(wait=60))
             await asyncio.to_thread(door.conclude)
             assert (await waits)[1]["state"] == "over"
+            door.begin()
             reply = asyncio.create_task(door.call(call(), CALL, PATIENCE))
             while not await visitor.questions():
                 pass

@@ -127,6 +127,8 @@ async def open_desk(
             clients = import_module("cheaptalk.models.clients")  # slow, and seldom needed
             models = client = clients.open_models(Known(refusals(store)), guests)
             stack.push_async_callback(client.close)
+        if guests is not None:
+            guests.begin()
         desk = Desk(
             store, ledger, models, purse, lanes=Lanes(concurrency=concurrency, patience=patience),
             concurrency=concurrency, begun=store.with_open_calls(), cache=cache, guests=guests,

@@ -45,6 +45,8 @@ LARGEST = 2**18
 """Bytes of the largest answer that is taken."""
 FAREWELL = 5.0
 """Seconds within which guests come to hear that it is over."""
+GONE = broken("the run stopped before the guest came", retry=True, unreached=True)
+"""What comes of a call that is given up."""
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -109,7 +111,7 @@ class Door:
         self._place = port, host
         self._loop: Future[asyncio.AbstractEventLoop] = Future()
         self._ending = asyncio.Event()
-        self._over = False
+        self._over = self._halted = False
         self._thread: Thread | None = None
 
     def url_of(self, name: str) -> str:
@@ -156,8 +158,13 @@ class Door:
             asyncio.run_coroutine_threadsafe(asking, self._loop.result())
         )
 
+    def begin(self) -> None:
+        """A run begins: its calls wait for guests."""
+        self._over = self._halted = False
+
     def halt(self) -> None:
         """Give up the calls to guests that have never come: the run stops; from any thread."""
+        self._halted = True
         self._loop.result().call_soon_threadsafe(self._give_up)
 
     def conclude(self) -> None:
@@ -185,10 +192,9 @@ class Door:
         await runner.cleanup()
 
     def _give_up(self) -> None:
-        gone = broken("the run stopped before the guest came", retry=True, unreached=True)
         for questions in self._guests.values():
             if not questions.came.is_set():
-                questions.settle(gone)
+                questions.settle(GONE)
 
     def _end(self) -> None:
         self._ending.set()
@@ -210,7 +216,6 @@ class Door:
 
     async def _ask(self, call: ModelCall, number: str, deadline: float) -> Reply:
         name, started = ModelName.parse(call.model).model, time.monotonic()
-        self._over = False
         questions = self._guests[name]
         question = questions.put(number, body(call, number))
         try:
@@ -224,6 +229,8 @@ class Door:
         self, name: str, questions: Questions, reply: "asyncio.Future[Reply]", deadline: float
     ) -> Reply:
         """The reply to a question, or what is said where none comes."""
+        if self._halted and not questions.came.is_set():
+            return GONE
         if not questions.came.is_set():
             came = asyncio.create_task(questions.came.wait())
             either: set[asyncio.Future[Any]] = {came, reply}

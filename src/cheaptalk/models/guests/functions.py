@@ -50,6 +50,9 @@ class Functions:
         seconds = round(time.monotonic() - started, 4)
         return metered(reply, call, alone=False).model_copy(update={"seconds": seconds})
 
+    def begin(self) -> None:
+        """All are here."""
+
     def halt(self) -> None:
         """All are here."""
 

@@ -19,6 +19,9 @@ class Guests(Protocol):
             deadline: seconds until the call counts as timed out.
         """
 
+    def begin(self) -> None:
+        """A run begins: its calls wait for guests."""
+
     def halt(self) -> None:
         """Give up the calls to guests that have never come: the run stops; from any thread."""
 
