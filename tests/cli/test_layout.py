@@ -25,8 +25,7 @@ PRINTING = [
 """Commands that print for people, each as it is typed."""
 OTHERS = {
     "view", "play", "serve", "bots", "import", "report", "export", "label", "new", "stand-in",
-    "train", "exploitability", "lm", "copy", "archive", "restore", "profile",
-    "train", "exploitability", "lm", "copy", "archive", "restore", "mcp",
+    "train", "exploitability", "lm", "copy", "archive", "restore", "profile", "mcp",
 }  # fmt: skip
 """Those that serve, ask or write instead, and say in a line or two what they did."""
 
