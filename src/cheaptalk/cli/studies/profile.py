@@ -45,8 +45,12 @@ def profile(
         str, typer.Option(help="How large: small takes some 300 matches, standard five times that.")
     ] = "small",
     battery: Annotated[
-        str, typer.Option(help="The battery, by its name or in a file.", metavar="NAME_OR_FILE")
-    ] = ct.profiles.LATEST,
+        str | None,
+        typer.Option(
+            help="The battery, by its name or in a file.", metavar="NAME_OR_FILE",
+            show_default="the newest that ships",
+        ),
+    ] = None,
     to: Annotated[
         Path | None,
         typer.Option(
@@ -87,7 +91,7 @@ def profile(
     it ends with 0 where all gates pass, 1 where one fails, and 3 where the interval cannot tell.
     """
     with needing("analysis"):
-        chosen = ct.profiles.battery(battery)
+        chosen = ct.profiles.battery(battery or ct.profiles.LATEST)
         gates = [ct.profiles.gate(one) for one in require or ()]
         earlier = None if against is None else ct.profiles.read_profile(against)
         label = name or _name_of(player)
