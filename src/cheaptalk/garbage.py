@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 Thresholds = tuple[int, int, int]
+COMMAND: Thresholds = (50_000, 20, 100)
+"""While a command loads and plans: nearly all that it makes lives to its end."""
 LIVE: Thresholds = (100_000, 50, 50)
 """While thousands of matches are live: a fifth less of CPU time a call."""
 READ: Thresholds = (700, 10, 1_000)

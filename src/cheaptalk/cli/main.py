@@ -21,6 +21,7 @@ from cheaptalk.cli.shared.help_page import WIDEST
 from cheaptalk.cli.shared.loading import Commands
 from cheaptalk.cli.shared.outside import STOPPED, Outside
 from cheaptalk.cli.shared.printing import err, errors, is_verbose, usual_volume
+from cheaptalk.garbage import COMMAND, collecting
 
 app = typer.Typer(
     name="cheaptalk",
@@ -58,7 +59,7 @@ def options(
 def main() -> None:
     """Run the command line."""
     outside = Outside()
-    with outside.heeded(), usual_volume():
+    with outside.heeded(), usual_volume(), collecting(COMMAND):
         status = outside.ended(_status())
         if outside.problem:
             errors.print(f"error: {outside.problem}", markup=False, soft_wrap=True)

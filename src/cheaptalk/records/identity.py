@@ -1,15 +1,17 @@
 """What makes games, players, deals and matches the same: digests of all that defines them."""
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from hashlib import blake2b
 from typing import Any
 
 from pydantic import BaseModel
 
 from cheaptalk.rules import Game, game_box
+
+SEPARATOR = "\x1f"
 
 
 def digest_key(data: Mapping[str, Any]) -> str:
@@ -19,8 +21,11 @@ def digest_key(data: Mapping[str, Any]) -> str:
 
 def digest(*parts: object) -> str:
     """Twenty hexadecimal digits that stand for these parts."""
-    text = "\x1f".join(map(str, parts))
-    return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()
+    return _digits(SEPARATOR.join(map(str, parts)))
+
+
+def _digits(text: str) -> str:
+    return blake2b(text.encode(), digest_size=10).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,8 @@ def match_digest(
         repeat: counts repetitions on the deal.
         players: the digests of those in its places, in order.
     """
-    return digest(configuration, deal_seed, deal, repeat, *players)
+    own = f"{configuration}{SEPARATOR}{deal_seed}{SEPARATOR}{deal}{SEPARATOR}{repeat}"
+    return _digits(SEPARATOR.join((own, *players)))  # as digest of all these, in half the time
 
 
 def imported_match_digest(

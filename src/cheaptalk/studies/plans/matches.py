@@ -120,9 +120,9 @@ class NumberedDeals(Sequence[Dealt]):
     def __getitem__(self, at: slice) -> list[Dealt]: ...
     def __getitem__(self, at: int | slice) -> Dealt | list[Dealt]:
         found = range(self.size)[at]
-        if isinstance(found, range):
-            return [self[number] for number in found]
-        return Dealt(str(found), f"{self.place}/{found}")
+        if isinstance(found, int):
+            return Dealt(f"{found}", f"{self.place}/{found}")
+        return [self[number] for number in found]
 
 
 class Group(NamedTuple):
@@ -254,12 +254,13 @@ class Block:
 
     def ids(self) -> Iterator[str]:
         """The ids of its matches, in order, which takes less time than to make them."""
-        configuration = self.configuration.digest
+        configuration, deals, repeats = self.configuration.digest, self.deals, self.repeats
         seatings = [[player.digest for player in seating] for seating in self.seatings]
+        count = len(seatings)
         for place in self.places():
-            pair, repeat = divmod(place, self.repeats)
-            deal, row = divmod(pair, len(seatings))
-            yield _identity(configuration, self.deals[deal], seatings[row], repeat)
+            pair, repeat = divmod(place, repeats)
+            deal, row = divmod(pair, count)
+            yield _identity(configuration, deals[deal], seatings[row], repeat)
 
 
 def _drawn(possible: int, size: int, stream: Callable[[], Stream]) -> Sequence[int]:
