@@ -10,15 +10,23 @@ import polars as pl
 from cheaptalk.profiles.profiles import Number, Profile
 from cheaptalk.profiles.quantities import THEMES, Theme
 from cheaptalk.records import Store
-from cheaptalk.reports import Findings, findings, write_findings
+from cheaptalk.reports import Findings, write_findings
 from cheaptalk.reports.charts.chart import Axis, Chart, Lead, Mark, Points, Rule
 from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.pages import VIEWER
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.parts import Answer, Charts, Recipe, RecipePart, Shown
+from cheaptalk.reports.recipes.parts import (
+    Answer,
+    Charts,
+    MadePart,
+    Recipe,
+    RecipePart,
+    Shown,
+    painted,
+)
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, WANTED, Header, ReportTable
 from cheaptalk.rules import counted
-from cheaptalk.text import fixed
+from cheaptalk.text import capital, fixed
 
 PLACES = 2
 """Decimals of all numbers of a profile, which are shares."""
@@ -40,7 +48,10 @@ def profile_recipe(profile: Profile) -> Recipe:
 
 def profile_findings(store: Store, profile: Profile) -> Findings:
     """The sentences, charts and tables of a profile."""
-    return findings(store, profile.study, profile_recipe(profile))
+    recipe, evidence = profile_recipe(profile), Evidence(store, profile.study, measures=())
+    tones = {name: tone for tone, name in enumerate([profile.player, *profile.battery.panel])}
+    made = (MadePart(one, tuple(painted(one.make(evidence), tones))) for one in recipe.parts)
+    return Findings(recipe, evidence, tuple(made))
 
 
 def write_profile(
@@ -64,7 +75,7 @@ def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
     being strata. The panel's are those of its members on the same deals against the same others.
     """
     numbers = [one for one in profile.numbers.values() if one.of.theme == theme]
-    yield Answer(_sentence(profile, theme, numbers), _short(numbers[0]))
+    yield Answer(_sentence(profile, theme, numbers), _short(theme, numbers))
     yield Charts(
         f"profile-{theme}", THEMES[theme], [_chart(profile, numbers)],
         "Filled dots with whiskers are the player's, rings the panel's.", wide=True,
@@ -102,16 +113,30 @@ def _moved(profile: Profile, numbers: list[Number]) -> str:
     """By which manners the player is moved beyond chance."""
     moved = [
         f"{one.of.title.lower()}: {fixed(one.own.value or 0, PLACES)}{one.own.within(PLACES)}"
-        for one in numbers if one.own.low is not None and one.own.high is not None
-        and not one.own.low <= 0 <= one.own.high
-    ]  # fmt: skip
+        for one in _beyond_chance(numbers)
+    ]
     if not moved:
         return f"No manner of speaking moves {profile.player} by more than chance would."
     return f"Words alone change what {profile.player} earns: {'; '.join(moved)}."
 
 
+def _beyond_chance(numbers: list[Number]) -> list[Number]:
+    """Those whose interval leaves 0 out."""
+    return [
+        one for one in numbers
+        if one.own.low is not None and one.own.high is not None
+        and not one.own.low <= 0 <= one.own.high
+    ]  # fmt: skip
+
+
+def _line(one: Number) -> str:
+    """What a number is called within its theme."""
+    within = one.of.title.partition(": ")[2]
+    return capital(within) if within else one.of.title
+
+
 def _where(one: Number) -> str:
-    return f"{one.of.title.partition(': ')[2] or one.of.title} {fixed(one.own.value or 0, PLACES)}"
+    return f"{_line(one)} {fixed(one.own.value or 0, PLACES)}"
 
 
 def _beside(one: Number) -> str:
@@ -122,17 +147,21 @@ def _beside(one: Number) -> str:
     return within
 
 
-def _short(one: Number) -> str:
-    return f"{one.of.title.lower()} {fixed(one.own.value or 0, PLACES)}"
+def _short(theme: Theme, numbers: list[Number]) -> str:
+    if theme == "words":
+        moved = [one.of.title.lower() for one in _beyond_chance(numbers)]
+        return ", ".join(moved) or "moved by none"
+    first = numbers[0]
+    return f"{first.of.title.lower()} {fixed(first.own.value or 0, PLACES)}"
 
 
 def _chart(profile: Profile, numbers: list[Number]) -> Chart:
     """A line a number: the panel's rings behind the player's dot."""
-    titles = [one.of.title for one in numbers]
+    titles = [_line(one) for one in numbers]
     layers: list[Points | Rule] = []
     for name in profile.battery.panel:
         marks = [
-            Mark(its.value, one.of.title, f"{name}\n{one.of.title}: {fixed(its.value, PLACES)}")
+            Mark(its.value, _line(one), f"{name}\n{one.of.title}: {fixed(its.value, PLACES)}")
             for one in numbers if (its := one.panel.get(name)) is not None and its.value is not None
         ]  # fmt: skip
         layers.append(Points(marks, name, shape="ring"))
@@ -149,7 +178,7 @@ def _mark(profile: Profile, one: Number) -> Mark:
     ends = None if own.low is None or own.high is None else (own.low, own.high)
     told = f"{one.of.title}: {fixed(own.value or 0, PLACES)}{_beside(one)}"
     said = f"{profile.player}\n{told}"
-    return Mark(own.value, one.of.title, said, _lead(profile, one), x_ends=ends, size=6)
+    return Mark(own.value, _line(one), said, _lead(profile, one), x_ends=ends, size=6)
 
 
 def _lead(profile: Profile, one: Number) -> Lead | None:
@@ -163,7 +192,7 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
     rows = []
     for one in numbers:
         row: dict[str, Any] = {
-            "what": one.of.title,
+            "what": _line(one),
             "unit": one.of.unit,
             "rank": one.rank,
             "about": one.of.about,
@@ -177,9 +206,10 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
     panel = [Header(name, name, places=PLACES, group="Panel", spread=False) for name in members]
     return ReportTable(
         f"profile-{theme}-numbers", THEMES[theme], frame,
-        (Header("what", "Number"), Header("unit", "Unit"),
+        (Header("what", "Number"),
          Header(profile.player, profile.player, places=PLACES),
          Header("rank", "Place", places=0), *panel),
-        caption=f"{profile.player} and {counted(len(members), 'player')} of the panel.",
+        caption=f"{capital(' or '.join(dict.fromkeys(one.of.unit for one in numbers)))}: "
+        f"{profile.player}, and {counted(len(members), 'player')} of the panel.",
         notes=tuple(dict.fromkeys(one.of.about for one in numbers)), counts=COUNTS,
     )  # fmt: skip

@@ -119,7 +119,7 @@ def _earned(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
         yield Quantity(f"earned.{part}", "earned", title, OF_POSSIBLE, "more", about, own)
     for other, member in battery.panel.items():
         own = values.filter(other=other)
-        title = f"Earned against {other}"
+        title = f"Earned: against {other}"
         said = f"{about} Against {other}, who {member.meaning}."
         yield Quantity(f"earned.against-{other}", "earned", title, OF_POSSIBLE, "more", said, own)
 
