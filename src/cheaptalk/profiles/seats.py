@@ -101,11 +101,13 @@ def _rows(
 def apart(record: MatchRecord, place: str, other: str) -> tuple[str, str]:
     """What of the design a match is, and which matches of that share their luck.
 
-    Where nature deals, all matches of a configuration on one deal do. Where it deals nothing, none
-    do: configuration, place and other are the design, and every match is a draw of its own.
+    Where nature deals, all matches of a configuration on one deal do. So do scripts, whose own luck
+    is that of the deal. Where neither is, none do: configuration, place and other are the design,
+    and every match is a draw of its own.
     """
     configuration = record.configuration.digest
-    if record.rules.deal_type is Deal:
+    draws = any("model" in seat["spec"] for seat in record.seats.values())
+    if draws and record.rules.deal_type is Deal:
         return f"{configuration} {place} {other}", record.id
     return configuration, record.deal_key
 
