@@ -46,6 +46,8 @@ def test_a_small_battery_takes_few_calls() -> None:
         profile = profile_of(store, study.name, "model", entry, STANDARD, "small")
     answers = profile.seats.filter(player="model")["answers"].sum()
     assert len(mine) < answers <= 1_200
+    assert profile.number("calls").own.value == pytest.approx(answers / len(mine), rel=0.01)
+    assert profile.number("ended").own.value == 1
 
 
 def test_who_yields_to_flattery_is_found_out_by_that_number_alone() -> None:

@@ -77,7 +77,7 @@ def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
     numbers = [one for one in profile.numbers.values() if one.of.theme == theme]
     yield Answer(_sentence(profile, theme, numbers), _short(theme, numbers))
     yield Charts(
-        f"profile-{theme}", THEMES[theme], [_chart(profile, numbers)],
+        f"profile-{theme}", THEMES[theme], _charts(profile, numbers),
         "Filled dots with whiskers are the player's, rings the panel's.", wide=True,
     )  # fmt: skip
     yield _table(profile, theme, numbers)
@@ -102,7 +102,7 @@ def _sentence(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
     if theme == "words":
         return _moved(profile, numbers)
     said = f"{SAID[theme].format(fixed(first.own.value or 0, PLACES))}{_beside(first)}"
-    if len(others) > 1 and theme != "left":
+    if len(others) > 1 and theme not in ("left", "reliable"):
         low, *_, high = sorted(others, key=lambda one: one.own.value or 0)
         if (high.own.value or 0) - (low.own.value or 0) > 0.5 * 10**-PLACES:
             said += f"; least: {_where(low)}; most: {_where(high)}"
@@ -155,7 +155,15 @@ def _short(theme: Theme, numbers: list[Number]) -> str:
     return f"{first.of.title.lower()} {fixed(first.own.value or 0, PLACES)}"
 
 
-def _chart(profile: Profile, numbers: list[Number]) -> Chart:
+def _charts(profile: Profile, numbers: list[Number]) -> list[Chart]:
+    """A chart for each unit that numbers have."""
+    units = dict.fromkeys(one.of.unit for one in numbers)
+    return [
+        _chart(profile, unit, [one for one in numbers if one.of.unit == unit]) for unit in units
+    ]
+
+
+def _chart(profile: Profile, unit: str, numbers: list[Number]) -> Chart:
     """A line a number: the panel's rings behind the player's dot."""
     titles = [_line(one) for one in numbers]
     layers: list[Points | Rule] = []
@@ -167,8 +175,6 @@ def _chart(profile: Profile, numbers: list[Number]) -> Chart:
         layers.append(Points(marks, name, shape="ring"))
     own = [_mark(profile, one) for one in numbers]
     layers.append(Points(own, profile.player))
-    units = {one.of.unit for one in numbers}
-    unit = units.pop() if len(units) == 1 else ""
     return Chart("", unit, layers, Axis(), Axis(names=tuple(titles)))
 
 

@@ -23,16 +23,16 @@ Theme: TypeAlias = Literal[
     "reliable",
 ]
 THEMES: dict[Theme, str] = {
-    "earned": "What it earns",
-    "left": "What it leaves on the table",
+    "earned": "Earnings",
+    "left": "Agreements",
     "fair": "What others get",
-    "regret": "What others would have got in its seat",
-    "mistakes": "What nothing excuses",
-    "exploited": "How far it can be exploited",
-    "truthful": "Whether it tells the truth",
-    "discreet": "Whether it keeps to itself what it alone knows",
-    "words": "Whether words alone move it",
-    "reliable": "Whether it answers",
+    "regret": "Regret",
+    "mistakes": "Mistakes",
+    "exploited": "Exploitability",
+    "truthful": "Truthfulness",
+    "discreet": "Secrets",
+    "words": "Words alone",
+    "reliable": "Reliability",
 }
 """Titles of the themes, in the order of the page."""
 CELL = ("part", "role", "other")
@@ -270,3 +270,17 @@ def _reliable(seats: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
     about = "Answers that came to nothing after all tries: invalid, refused, cut off or too late."
     values = _valued(asked, pl.col("failed") / pl.col("answers"))
     yield Quantity("failed", "reliable", "Failed answers", unit, "less", about, values, SHARE)
+    about = "Matches that the player did not forfeit; those that it did are in no other mean."
+    ended = _valued(
+        seats.filter(pl.col("finished") | pl.col("forfeited")), 1.0 - pl.col("forfeited")
+    )
+    unit = "share of matches"
+    yield Quantity("ended", "reliable", "Played to the end", unit, "more", about, ended, SHARE)
+    called = seats.filter(pl.col("calls") > 0)
+    for key, title, unit in (
+        ("calls", "Calls", "calls a match"), ("tokens", "Tokens", "tokens a match"),
+        ("dollars", "Cost", "dollars a match"),
+    ):  # fmt: skip
+        about = f"{title} that a match took, replies from a cache left out."
+        values = _valued(called, pl.col(key).cast(pl.Float64))
+        yield Quantity(key, "reliable", title, unit, "less", about, values, COUNT)
