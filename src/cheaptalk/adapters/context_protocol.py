@@ -98,7 +98,8 @@ def serve_mcp(url: str, token: str | None = None, there: socket.socket | None = 
     """Serve a guest's seat to a client of MCP until it leaves; it needs ``[mcp]``.
 
     Args:
-        url, token: as :func:`mcp_server` takes them.
+        url: as :func:`mcp_server` takes it.
+        token: the same.
         there: a socket at which it serves by streamable HTTP, at the path ``/mcp``, to whoever
             sends the guest's token as a bearer token; None to serve one client by standard input
             and output.
