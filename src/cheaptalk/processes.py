@@ -5,9 +5,9 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, InvalidStateError, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context, parent_process
 from threading import Thread, current_thread, main_thread
 from typing import ParamSpec, Protocol, TypeVar
@@ -39,7 +39,21 @@ class Processes:
     def submit(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Have a function of a module called in one of them."""
         with undisturbed():
-            return self._pool.submit(work, *args, **kwargs)
+            asked = self._pool.submit(work, *args, **kwargs)
+        asked.__class__ = _Asked
+        return asked
+
+
+class _Asked(Future[T]):
+    """What was asked of a pool, which may lose its processes after this was taken back.
+
+    Before Python 3.12, telling what was taken back that all is lost ends the pool's own thread: what
+    else was asked then waits for ever.
+    """
+
+    def set_exception(self, exception: BaseException | None) -> None:
+        with suppress(InvalidStateError):
+            super().set_exception(exception)
 
 
 @contextmanager
