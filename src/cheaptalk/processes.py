@@ -47,8 +47,8 @@ class Processes:
 class _Asked(Future[T]):
     """What was asked of a pool, which may lose its processes after this was taken back.
 
-    Before Python 3.12, telling what was taken back that all is lost ends the pool's own thread: what
-    else was asked then waits for ever.
+    Before Python 3.12, telling what was taken back that all is lost ends the pool's own thread, and
+    whatever else was asked is waited for, for ever.
     """
 
     def set_exception(self, exception: BaseException | None) -> None:
