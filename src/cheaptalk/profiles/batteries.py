@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -56,6 +56,67 @@ class Part(Value):
         return self.grid_of([["", ""]], 1).configurations()
 
 
+class Way(Value):
+    """Another way to ask the same question.
+
+    Attributes:
+        style: of the words, where the player reads words.
+        fixed: what the part fixes otherwise: the names of the places, the scale of the amounts.
+        cases: the cases of the part in another order of what they list.
+        beside: the way that it is held against; the plain one without.
+    """
+
+    style: str | None = None
+    fixed: dict[str, Any] = Field(default_factory=dict)
+    cases: list[dict[str, Any]] | None = None
+    beside: str | None = None
+
+
+class AskedAnew(Part):
+    """Some configurations that are asked in several ways, in all of which the question is the same.
+
+    Attributes:
+        ways: by what is other: words, names, scale.
+    """
+
+    ways: dict[str, Way]
+
+    @model_validator(mode="after")
+    def _ways_are_alike(self) -> "AskedAnew":
+        for name, way in self.ways.items():
+            if way.beside is not None and way.beside not in self.ways:
+                raise ValueError(f"{name}: beside: {suggest(way.beside, list(self.ways))}")
+            if way.style is not None and way.style not in game_box(self.game).styles:
+                known = list(game_box(self.game).styles)
+                raise ValueError(f"{name}: no style {suggest(way.style, known)}")
+            if len(self.asked(name).games) != len(self.games):
+                raise ValueError(f"{name} has not as many configurations as the part")
+        return self
+
+    def asked(self, name: str) -> Part:
+        """The part as it is asked in a way."""
+        way = self.ways[name]
+        return Part(
+            title=self.title, game=self.game, fixed=self.fixed | way.fixed, grid=self.grid,
+            cases=self.cases if way.cases is None else way.cases, against=self.against,
+            deals=self.deals,
+        )  # fmt: skip
+
+
+class Asked(NamedTuple):
+    """Which question of a part a configuration asks, and how.
+
+    Attributes:
+        part: the name of the part.
+        number: of the question, from 0.
+        way: how; empty for the plain way.
+    """
+
+    part: str
+    number: int
+    way: str
+
+
 class Member(Value):
     """A player of a panel.
 
@@ -85,6 +146,7 @@ class Battery(Value):
         talkers: who makes the same offers in other words, by manner; the first is silent.
         parts: what is played against the panel.
         words: what is played against the talkers.
+        anew: what is played against the panel in several ways that ask the same.
     """
 
     name: str
@@ -95,16 +157,23 @@ class Battery(Value):
     talkers: dict[str, RosterEntry] = Field(default_factory=dict)
     parts: Annotated[dict[str, Part], Field(min_length=1)]
     words: dict[str, Part] = Field(default_factory=dict)
+    anew: dict[str, AskedAnew] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _parts_are_apart(self) -> "Battery":
         seen: dict[str, str] = {}
-        for name, part in {**self.parts, **self.words}.items():
+        every = [*self.parts.items(), *self.words.items()]
+        every += [
+            (f"{name} in other {way}", part.asked(way)) for name, part in self.anew.items()
+            for way, one in part.ways.items() if one.style is None
+        ]  # fmt: skip
+        for name, part in [*every, *self.anew.items()]:
             for game in part.games:
                 first = seen.setdefault(configuration_digest(game), name)
                 if first != name:
                     raise ValueError(f"{first} and {name} have a configuration in common")
-        for parts, others in ((self.parts, self.panel), (self.words, self.talkers)):
+        rounds = ((self.parts, self.panel), (self.words, self.talkers), (self.anew, self.panel))
+        for parts, others in rounds:
             for name, part in parts.items():
                 for other in part.against:
                     if other not in others:
@@ -117,8 +186,20 @@ class Battery(Value):
     def part_of(self) -> Mapping[str, str]:
         """The name of a configuration's part, by its digest."""
         every = {**self.parts, **self.words}
-        return {configuration_digest(game): name for name, part in every.items()
+        once = {configuration_digest(game): name for name, part in every.items()
                 for game in part.games}  # fmt: skip
+        return once | {digest: one.part for digest, one in self.asked_anew.items()}
+
+    @cached_property
+    def asked_anew(self) -> Mapping[str, Asked]:
+        """What a configuration of :attr:`anew` asks, by its digest; ways that differ in style alone
+        have the digest of the plain one."""
+        found: dict[str, Asked] = {}
+        for name, part in self.anew.items():
+            for way, asked in {"": part, **{way: part.asked(way) for way in part.ways}}.items():
+                for number, game in enumerate(asked.games):
+                    found.setdefault(configuration_digest(game), Asked(name, number, way))
+        return found
 
     def size(self, name: str) -> int:
         """How many times the deals of a part a size plays.
@@ -151,18 +232,36 @@ class Battery(Value):
         mine = {} if own is None else {label: own}
         panel = {name: member.entry for name, member in self.panel.items()}
         rounds = ((self.parts, panel), (self.words, self.talkers))
+        styled = self.styled(entry)
+        told = {styled_label(label, style): one for style, one in styled.items()}
         return Study.model_validate({
             "name": f"{label}-{self.name}-{size}",
             "description": f"The profile of {label} by {self.name}, {size}.",
             "seed": self.seed,
-            "players": {**mine, **panel, **self.talkers},
+            "players": {**mine, **panel, **self.talkers, **told},
             "swap": True,
             "pairing": "self",
             "games": [
                 part.grid_of([*_pairs(part, {**mine, **panel}, others)], times)
                 for parts, others in rounds for part in parts.values()
+            ] + [
+                grid for part in self.anew.values()
+                for grid in _anew(part, {**mine, **panel}, panel, told, times)
             ],
         })  # fmt: skip
+
+    def styled(self, entry: RosterEntry) -> dict[str, RosterEntry]:
+        """A player that reads words, by the style in which it is asked anew."""
+        written = entry.written()
+        games: dict[str, dict[str, str]] = {}
+        for part in self.anew.values() if "model" in written else ():
+            for way in part.ways.values():
+                if way.style is not None:
+                    games.setdefault(way.style, {})[part.game] = way.style
+        return {
+            style: RosterEntry.model_validate(written | {"style": told})
+            for style, told in games.items()
+        }
 
     def alike(self, entry: RosterEntry) -> dict[tuple[str, str], str]:
         """The seats, as game and place, that one of the battery's own players fills just as a
@@ -190,6 +289,24 @@ def _without(entry: RosterEntry, taken: Mapping[tuple[str, str], str]) -> Roster
             if isinstance(spec, StrategySeat) and (name, place) not in taken:
                 left.setdefault(name, {})[place] = {"strategy": spec.strategy, **spec.settings}
     return RosterEntry.model_validate({"strategies": left}) if left else None
+
+
+def styled_label(label: str, style: str) -> str:
+    """What a player is called where it reads the words of a style."""
+    return f"{label}, {style}"
+
+
+def _anew(
+    part: AskedAnew, players: Mapping[str, RosterEntry], panel: Mapping[str, RosterEntry],
+    told: Mapping[str, RosterEntry], size: int,
+) -> Iterator[GameGrid]:  # fmt: skip
+    """A part as a study has it: the plain way and those of style, and each other way."""
+    styles = {way.style for way in part.ways.values() if way.style is not None}
+    inside = {one: entry for one, entry in told.items() if one.rpartition(", ")[2] in styles}
+    yield part.grid_of([*_pairs(part, {**players, **inside}, panel)], size)
+    for name, way in part.ways.items():
+        if way.style is None:
+            yield part.asked(name).grid_of([*_pairs(part, players, panel)], size)
 
 
 def _pairs(

@@ -3,13 +3,12 @@
 They generalise M1 to M5 of the meta-game of bargaining (appendix B) to the games of two proposers.
 """
 
-from cheaptalk.games.bargaining.events import Offer
 from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.item_bargaining import measures as items
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
-from cheaptalk.games.negotiation.events import Price
 from cheaptalk.games.negotiation.rules import Negotiation
-from cheaptalk.rules import Action, Result
+from cheaptalk.profiles.stakes import gain
+from cheaptalk.rules import Result
 
 SLACK = 0.011
 """Dollars that nobody quarrels over: offers are rounded to cents."""
@@ -37,11 +36,13 @@ def _in_offers(result: Result, place: str) -> int:
     given = [one for one in result.given() if one.action is not None]
     for request, seat, action in given:
         stage = request // 2 + 1
-        gain = _gain(result, place, action, stage)
-        if gain is not None and seat != place:
-            offered = gain
-        elif gain is not None:
-            found += gain < 0 or (turned_down is not None and gain < turned_down - SLACK)
+        named = gain(result.game, place, action)
+        if named is not None:
+            named *= _kept(result.game, place) ** (stage - 1)
+        if named is not None and seat != place:
+            offered = named
+        elif named is not None:
+            found += named < 0 or (turned_down is not None and named < turned_down - SLACK)
             turned_down = None
         elif seat == place:
             accepts = getattr(action, "decision", "") == "accept"
@@ -51,14 +52,6 @@ def _in_offers(result: Result, place: str) -> int:
     return found
 
 
-def _gain(result: Result, place: str, action: Action | None, stage: int) -> float | None:
-    """What an offer gives a place if it is accepted at once; None of what is no offer."""
-    match result.game, action:
-        case Bargaining() as game, Offer() as offer:
-            own = offer.alice_gain if place == "alice" else offer.bob_gain
-            return float(own * game.discounts[game.roles.index(place)] ** (stage - 1))
-        case Negotiation() as game, Price() as named:
-            value = game.value(place)
-            return float(named.price - value if place == "alice" else value - named.price)
-        case _:
-            return None
+def _kept(game: Bargaining | Negotiation, place: str) -> float:
+    """What a dollar keeps of its worth to a place from one stage to the next."""
+    return game.discounts[game.roles.index(place)] if isinstance(game, Bargaining) else 1.0

@@ -92,6 +92,7 @@ SAID: dict[Theme, str] = {
     "exploited": "The best response of the panel gets {} more from it than the panel from itself",
     "truthful": "Of what it states and a check can read, {} is true",
     "discreet": "It names what it alone knows in {} of the matches",
+    "steady": "Asked the same in another way, it asks for {} more or less of what could be had",
     "reliable": "Of its answers {} are valid at the first try",
 }
 """The first number of a theme in words."""

@@ -20,8 +20,8 @@ from cheaptalk.statistics import mean_intervals
 from cheaptalk.whole_files import whole_file
 
 FORMAT = 1
-SAME = 1e-9
-"""Up to this two numbers are the same."""
+SAME = 0.005
+"""Up to this two numbers share a place: both are shown as the same."""
 PAIRED = ("configuration", "deal", "place", "other", "value")
 """The columns of the values that a profile's file keeps behind each number."""
 

@@ -20,6 +20,7 @@ Theme: TypeAlias = Literal[
     "truthful",
     "discreet",
     "words",
+    "steady",
     "reliable",
 ]
 THEMES: dict[Theme, str] = {
@@ -32,6 +33,7 @@ THEMES: dict[Theme, str] = {
     "truthful": "Truthfulness",
     "discreet": "Secrets",
     "words": "Words alone",
+    "steady": "Steadiness",
     "reliable": "Reliability",
 }
 """Titles of the themes, in the order of the page."""
@@ -80,16 +82,20 @@ def quantities(seats: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     Args:
         seats: see :func:`~cheaptalk.profiles.seats.seats`.
     """
-    played = seats.filter("finished", ~pl.col("words"))
+    once = seats.filter("finished", pl.col("way").is_null())
+    played = once.filter(~pl.col("words"))
     against_panel = played.filter(pl.col("other").is_in(list(battery.panel)))
     for make in (_earned, _left, _fair, _regret, _mistakes, _truthful):
         for one in make(against_panel, battery):
             yield _defined(one)
     for one in _exploited(played, battery):
         yield _defined(one)
-    for one in _discreet(seats.filter("finished", "words"), battery):
-        yield _defined(one)
-    for one in (*_words(seats.filter("finished"), battery), *_reliable(seats, battery)):
+    talked = once.filter("words")
+    anew = seats.filter("finished", pl.col("way").is_not_null())
+    for one in (
+        *_discreet(talked, battery), *_words(talked, battery), *_steady(anew, battery),
+        *_reliable(seats, battery),
+    ):  # fmt: skip
         yield _defined(one)
 
 
@@ -242,9 +248,9 @@ def _discreet(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
         yield Quantity(f"leaks.{other}", "discreet", title, unit, "less", said, own, SHARE)
 
 
-def _words(finished: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
+def _words(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     silent, *manners = list(battery.talkers) or [""]
-    talk = finished.filter("words", pl.col("leaks").is_null())
+    talk = talked.filter(pl.col("leaks").is_null())
     base = talk.filter(other=silent).select("player", *DEAL, plain="earned")
     for manner in manners:
         said = talk.filter(other=manner).join(base, ["player", *DEAL])
@@ -259,6 +265,45 @@ def _words(finished: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
         yield Quantity(
             f"words.{manner}", "words", title, OF_POSSIBLE, "more", about, values, SIGNED
         )
+
+
+QUESTION = ("player", "other", "place", "part", "number", "began")
+TWIN = (*QUESTION, "turn")
+
+
+def _steady(anew: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
+    asked = anew.filter(pl.col("asked").is_not_null()).sort("deal", "match")
+    asked = asked.with_columns(turn=pl.int_range(pl.len()).over(*QUESTION, "way"))
+    ways = {name: way.beside or "" for part in battery.anew.values()
+            for name, way in part.ways.items()}  # fmt: skip
+    moved = {
+        way: _apart(asked.filter(way=way), asked.filter(way=beside))
+        for way, beside in ways.items()
+    }  # fmt: skip
+    about = "How far apart lie what the player first asks for itself, or takes, where a question "
+    every = pl.concat([*moved.values(), asked.clear().with_columns(value=pl.lit(None, pl.Float64))])
+    said = f"{about}is asked in two ways that change nothing of it."
+    yield Quantity("steady", "steady", "Moved", OF_POSSIBLE, "less", said, every, SHARE)
+    for way, values in moved.items():
+        said = f"{about}comes in other {way}, all else being the same."
+        key, title = f"steady.{way}", f"Moved: by other {way}"
+        yield Quantity(key, "steady", title, OF_POSSIBLE, "less", said, values, SHARE)
+    plain = asked.filter(way="")
+    first, second = (
+        plain.filter(pl.col("turn") % 2 == rest).with_columns(pl.col("turn") // 2)
+        for rest in (0, 1)
+    )
+    said = f"{about}is asked twice in the same way."
+    yield Quantity(
+        "steady.again", "steady", "Moved: asked again", OF_POSSIBLE, "less", said,
+        _apart(second, first), SHARE,
+    )  # fmt: skip
+
+
+def _apart(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+    """How far apart the players of twin matches ask, as values of the first of them."""
+    twins = one.join(other.select(*TWIN, plain="asked"), TWIN, maintain_order="left")
+    return _valued(twins, (pl.col("asked") - pl.col("plain")).abs()).drop("plain")
 
 
 def _reliable(seats: pl.DataFrame, _: Battery) -> Iterator[Quantity]:

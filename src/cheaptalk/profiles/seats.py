@@ -8,10 +8,10 @@ import polars as pl
 
 from cheaptalk.frames.reader import Reader
 from cheaptalk.players import Kind
-from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.batteries import Battery, styled_label
 from cheaptalk.profiles.leaks import leaks
 from cheaptalk.profiles.mistakes import mistakes
-from cheaptalk.profiles.stakes import could_have
+from cheaptalk.profiles.stakes import could_have, first_asked
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.rules import Deal, Result, game_box
 
@@ -19,6 +19,7 @@ SCHEMA: dict[str, Any] = {
     "player": pl.String, "other": pl.String, "match": pl.String, "game": pl.String,
     "part": pl.String, "configuration": pl.String, "deal": pl.String, "place": pl.String,
     "role": pl.String, "stratum": pl.String, "cluster": pl.String, "words": pl.Boolean,
+    "way": pl.String, "number": pl.Int64, "began": pl.Boolean, "asked": pl.Float64,
     "finished": pl.Boolean, "forfeited": pl.Boolean, "earned": pl.Float64, "left": pl.Float64,
     "agreed": pl.Float64, "given": pl.Float64, "said": pl.Int64, "false": pl.Int64,
     "mistakes": pl.Int64, "leaks": pl.Int64, "answers": pl.Int64, "at_once": pl.Int64,
@@ -45,32 +46,37 @@ def seats(
     Columns: ``player`` and ``other`` (labels), ``match``, ``game``, ``part`` (of the battery),
     ``configuration``, ``deal``, ``place``, ``role``, ``stratum`` and ``cluster`` (see
     :func:`apart`), ``words`` (whether a talker is the other),
-    ``finished``, ``forfeited`` (by the player), ``earned`` and ``given`` (shares of what the player
-    and the other could have had; see :func:`.could_have`), ``agreed`` (1 or 0), ``left`` (the
-    measure of efficiency), ``said`` and ``false`` (statements that an exact check can read, and
-    those that it finds untrue), ``mistakes`` (see :func:`.mistakes`), ``leaks`` (see
-    :func:`.leaks`), ``answers``, ``at_once`` (valid at the first try), ``failed`` (that came to
-    nothing), and ``calls``, ``tokens``, ``dollars`` of the match. A number that is not known, or
-    means nothing there, is null.
+    ``way`` (how a question is asked that is asked anew, empty for the plain way; null elsewhere),
+    ``number`` (of that question within its part), ``began`` (whether the player answered first),
+    ``asked`` (see :func:`.first_asked`), ``finished``, ``forfeited`` (by the player), ``earned``
+    and ``given`` (shares of what the player and the other could have had; see
+    :func:`.could_have`), ``agreed`` (1 or 0), ``left`` (the measure of efficiency), ``said`` and
+    ``false`` (statements that an exact check can read, and those that it finds untrue),
+    ``mistakes`` (see :func:`.mistakes`), ``leaks`` (see :func:`.leaks`), ``answers``, ``at_once``
+    (valid at the first try), ``failed`` (that came to nothing), and ``calls``, ``tokens``,
+    ``dollars`` of the match. A number that is not known, or means nothing there, is null.
     """
     reader = Reader.of(store, study)
+    told = {styled_label(player, style): style for part in battery.anew.values()
+            for way in part.ways.values() if (style := way.style) is not None}  # fmt: skip
     rows = [
         row for record in store.records(study, bodies=True)
         if record.status in (Status.FINISHED, Status.FORFEITED)
-        for row in _rows(record, reader.result(record), battery, player, alike)
+        for row in _rows(record, reader.result(record), battery, player, alike, told)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
 def _rows(
     record: MatchRecord, result: Result | None, battery: Battery, player: str,
-    alike: Mapping[tuple[str, str], str],
+    alike: Mapping[tuple[str, str], str], told: Mapping[str, str],
 ) -> Iterator[list[Any]]:  # fmt: skip
     labels = {place: record.label(place) for place in record.seats}
     names = {
-        place: [label, player] if alike.get((record.game, place)) == label else [label]
+        place: [label, player] if alike.get((record.game, place)) == label
+        else [player if label in told else label]
         for place, label in labels.items()
-    }
+    }  # fmt: skip
     part = battery.part_of.get(record.configuration.digest)
     if part is None:
         return
@@ -86,6 +92,8 @@ def _rows(
         row = [
             record.id, record.game, part, record.configuration.digest, record.deal_key, place,
             roles[place], *apart(record, place, labels[other]), labels[other] in battery.talkers,
+            *_anew(record, battery, told.get(labels[place]), told.get(labels[other])),
+            _began(result, place), None if result is None else first_asked(result, place),
             result is not None, _forfeited(record, kinds), earned[place],
             _measured(result, "efficiency"), _measured(result, "agreement"), earned[other],
             len(mine), sum(not one for one in mine),
@@ -96,6 +104,25 @@ def _rows(
         ]  # fmt: skip
         for own, their in product(names[place], names[other]):
             yield [own, their, *row]
+
+
+def _anew(
+    record: MatchRecord, battery: Battery, own: str | None, other: str | None
+) -> tuple[str | None, int | None]:
+    """The way in which a question is asked, and its number; None of what is asked once."""
+    digest = record.configuration.digest
+    if digest not in battery.asked_anew:
+        return None, None
+    part, number, way = battery.asked_anew[digest]
+    style = own or other
+    ways = battery.anew[part].ways.items()
+    return next((name for name, one in ways if style and one.style == style), way), number
+
+
+def _began(result: Result | None, place: str) -> bool | None:
+    """Whether a place answered first."""
+    first = None if result is None else next(iter(result.given()), None)
+    return None if first is None else first[1] == place
 
 
 def apart(record: MatchRecord, place: str, other: str) -> tuple[str, str]:

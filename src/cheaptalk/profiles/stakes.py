@@ -1,12 +1,20 @@
-"""What a seat could have had of a match, so that earnings of all games are shares of it."""
+"""What a seat could have had of a match, and what it first asks of that."""
 
+from collections.abc import Iterator
 from math import inf, isfinite
 
+from cheaptalk.games.bargaining.events import Offer
+from cheaptalk.games.bargaining.rules import Bargaining
+from cheaptalk.games.deal_or_no_deal.contexts import worth
+from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
+from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
+from cheaptalk.games.item_bargaining import measures as items
 from cheaptalk.games.item_bargaining.events import Pool
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.negotiation.events import Price
 from cheaptalk.games.negotiation.rules import Negotiation
 from cheaptalk.games.persuasion.rules import Persuasion, Qualities
-from cheaptalk.rules import Deal, Game
+from cheaptalk.rules import Action, Deal, Game, Result
 
 
 def could_have(game: Game, deal: Deal, place: str) -> float | None:
@@ -32,3 +40,60 @@ def could_have(game: Game, deal: Deal, place: str) -> float | None:
 
 def _worth(game: Persuasion, high: bool) -> float:
     return game.price * (game.value if high else game.low_value)
+
+
+def gain(game: Game, place: str, action: Action | None) -> float | None:
+    """What an offer gives a place in dollars if it is accepted, undiscounted; None of what is no
+    offer of bargaining or negotiation."""
+    match game, action:
+        case Bargaining(), Offer() as offer:
+            return float(offer.alice_gain if place == "alice" else offer.bob_gain)
+        case Negotiation(), Price() as named:
+            value = game.value(place)
+            return float(named.price - value if place == "alice" else value - named.price)
+        case _:
+            return None
+
+
+def first_asked(result: Result, place: str) -> float | None:
+    """What a place first asks for itself, or takes if it takes something before.
+
+    Returns:
+        A share of what it could have had, from 0 to 1, nothing discounted; None where it decides
+        on no division.
+    """
+    most = could_have(result.game, result.deal, place)
+    asked = next(_asked(result, place), None)
+    return None if most is None or asked is None else min(1.0, max(0.0, asked / most))
+
+
+def _asked(result: Result, place: str) -> Iterator[float]:
+    """What a place asks for or takes, in the game's unit, in order."""
+    match result.game:
+        case Bargaining() | Negotiation():
+            yield from _in_dollars(result, place)
+        case ItemBargaining() as game:
+            own = [turn for turn in items.turns(result)
+                   if turn.player == list(game.places).index(place)]  # fmt: skip
+            named = (turn.table if turn.action == "ACCEPT" else turn.kept for turn in own)
+            yield from (one for one in named if one is not None)
+        case DealOrNoDeal() as game:
+            values = result.deal.context.values[list(game.places).index(place)]
+            for _, seat, action in result.given():
+                if seat == place and isinstance(action, Proposal | MessageOrProposal):
+                    if action.books is None or action.hats is None or action.balls is None:
+                        continue
+                    yield worth(values, (action.books, action.hats, action.balls))
+
+
+def _in_dollars(result: Result, place: str) -> Iterator[float]:
+    """What a place asks for or takes that proposes and answers by turns."""
+    offered = 0.0
+    for _, seat, action in result.given():
+        named = gain(result.game, place, action)
+        if named is not None and seat != place:
+            offered = named
+        elif named is not None:
+            yield named
+        elif seat == place and getattr(action, "decision", "") == "accept":
+            yield offered
