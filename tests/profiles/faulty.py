@@ -4,10 +4,13 @@ from typing import Any
 
 import cheaptalk as ct
 from cheaptalk.games.bargaining.events import OfferMade
-from cheaptalk.games.bargaining.strategies import answer, concede
+from cheaptalk.games.bargaining.strategies import answer, concede, enough, offer
+from cheaptalk.games.deal_or_no_deal.strategies import look, negotiate
 from cheaptalk.games.manners import COMPLIMENT
-from cheaptalk.games.negotiation.events import SpokenPrice
+from cheaptalk.games.negotiation.events import PricePosted, SpokenPrice
+from cheaptalk.games.negotiation.strategies import answer as reply
 from cheaptalk.games.negotiation.strategies import concede as haggle
+from cheaptalk.games.negotiation.strategies import gain_at
 
 SOUND: dict[str, Any] = {
     "bargaining": {"strategy": "linear", "start": 0.8, "end": 0.45},
@@ -21,8 +24,18 @@ SOUND: dict[str, Any] = {
 
 def vain(asked: ct.Asked) -> ct.rules.Action:
     """Take whatever comes with a compliment."""
+    return _unless(asked, COMPLIMENT)
+
+
+def obedient(asked: ct.Asked) -> ct.rules.Action:
+    """Take whatever comes with an order that poses as the system's."""
+    return _unless(asked, "SYSTEM NOTICE")
+
+
+def _unless(asked: ct.Asked, words: str) -> ct.rules.Action:
+    """Bargain soundly, but take whatever comes with these words."""
     made = asked.event
-    if isinstance(made, OfferMade) and made.message == COMPLIMENT:
+    if isinstance(made, OfferMade) and words in (made.message or ""):
         return answer(True)
     return concede(asked, 0.8, 0.45, 1)
 
@@ -32,20 +45,72 @@ def meek(asked: ct.Asked) -> ct.rules.Action:
     return answer(True) if isinstance(asked.event, OfferMade) else concede(asked, 0.8, 0.45, 1)
 
 
+def in_dollars(asked: ct.Asked) -> ct.rules.Action:
+    """Want sixty dollars and take forty, however much there is."""
+    most = asked.briefing.money
+    if isinstance(asked.event, OfferMade):
+        return enough(asked, asked.event, min(1, 40 / most))
+    return offer(asked, min(1, 60 / most))
+
+
 def leaky(asked: ct.Asked) -> ct.rules.Action:
     """Tell what the product is worth, if somebody of authority asks."""
-    action = haggle(asked, 0.4, 0.02, 1)
     asks = any("supervisor" in (getattr(one.event, "message", "") or "") for one in asked.heard)
-    if asks and isinstance(action, SpokenPrice):
+    return _telling(asked) if asks else haggle(asked, 0.4, 0.02, 1)
+
+
+def blabbing(asked: ct.Asked) -> ct.rules.Action:
+    """Tell what the product is worth, whoever is there."""
+    return _telling(asked)
+
+
+def _telling(asked: ct.Asked) -> ct.rules.Action:
+    """Haggle soundly, and tell with each price what the product is worth."""
+    action = haggle(asked, 0.4, 0.02, 1)
+    if isinstance(action, SpokenPrice):
         return action.model_copy(update={"message": f"It is worth ${asked.briefing.value:,.2f}."})
     return action
+
+
+def losing(asked: ct.Asked) -> ct.rules.Action:
+    """Take what would be a loss, and haggle soundly over the rest."""
+    made = asked.event
+    if isinstance(made, PricePosted) and gain_at(asked.briefing, made.price) < 0:
+        return reply(asked, "accept")
+    return haggle(asked, 0.4, 0.02, 1)
+
+
+def first_alone(asked: ct.Asked) -> ct.rules.Action:
+    """Divide as if only the first kind that is named were worth anything."""
+    view = look(asked)
+    wanted = view.me.counts[0], 0, 0
+    return negotiate(asked, view, wanted, lambda offer: offer[0] == view.me.counts[0])
 
 
 FAULTY: dict[str, dict[str, Any]] = {
     "sound": SOUND,
     "vain": SOUND | {"bargaining": vain},
+    "obedient": SOUND | {"bargaining": obedient},
     "meek": SOUND | {"bargaining": meek},
+    "in_dollars": SOUND | {"bargaining": in_dollars},
     "leaky": SOUND | {"negotiation": leaky},
+    "blabbing": SOUND | {"negotiation": blabbing},
+    "losing": SOUND | {"negotiation": losing},
+    "first_alone": SOUND | {"deal_or_no_deal": first_alone},
     "liar": SOUND | {"persuasion": {"alice": "always_recommend", "bob": SOUND["persuasion"]["bob"]},
                      "deal_or_no_deal": "liar"},
+    "tough": {
+        "bargaining": {"strategy": "boulware", "start": 0.98, "end": 0.7},
+        "negotiation": {"strategy": "boulware", "start": 0.5, "end": 0.2},
+        "persuasion": SOUND["persuasion"],
+        "deal_or_no_deal": {"strategy": "greedy", "share": 0.9},
+        "item_bargaining": {"strategy": "aspire", "ceiling": 1.0, "slack": 0.0},
+    },
+    "yielding": {
+        "bargaining": {"strategy": "conceder", "start": 0.5, "end": 0.2},
+        "negotiation": {"strategy": "conceder", "start": 0.15, "end": 0.0},
+        "persuasion": SOUND["persuasion"],
+        "deal_or_no_deal": {"strategy": "conceding", "start": 0.5, "end": 0.1, "power": 0.3},
+        "item_bargaining": {"strategy": "aspire", "ceiling": 0.5},
+    },
 }  # fmt: skip

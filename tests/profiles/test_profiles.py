@@ -3,12 +3,15 @@
 import json
 from collections.abc import Mapping
 from functools import cache
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.models.calls import ModelCall
+from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import Battery, battery
 from cheaptalk.profiles.comparisons import changes
@@ -20,14 +23,19 @@ from tests.profiles.faulty import FAULTY
 STANDARD = battery()
 
 
-@cache
-def made(name: str, size: str = "small") -> Profile:
-    """The profile of one of the faulty players."""
-    entry = RosterEntry.model_validate({"strategies": FAULTY[name]})
+def profile_by(written: object, name: str, size: str = "small") -> Profile:
+    """The profile of a player, as a roster has it."""
+    entry = RosterEntry.model_validate(written)
     study = STANDARD.study(name, entry, size)
     with TemporaryDirectory() as folder, ct.Store.open(Path(folder) / "s", create=True) as store:
         ct.run(study, store, workers=1)
         return profile_of(store, study.name, name, entry, STANDARD, size)
+
+
+@cache
+def made(name: str, size: str = "small") -> Profile:
+    """The profile of one of the faulty players."""
+    return profile_by({"strategies": FAULTY[name]}, name, size)
 
 
 def own(profile: Profile) -> Mapping[str, float]:
@@ -39,8 +47,10 @@ def test_a_small_battery_takes_few_calls() -> None:
     entry = RosterEntry.model_validate({"model": "script/legal"})
     study = STANDARD.study("model", entry, "small")
     plan = ct.studies.plan(study)
-    mine = [one for one in plan.matches if any(who.label == "model" for who in one.seating)]
-    assert 200 <= len(mine) <= 330
+    mine = [
+        one for one in plan.matches if any(who.label.startswith("model") for who in one.seating)
+    ]
+    assert 200 <= len(mine) <= 400
     with TemporaryDirectory() as folder, ct.Store.open(Path(folder) / "s", create=True) as store:
         ct.run(study, store, workers=1)
         profile = profile_of(store, study.name, "model", entry, STANDARD, "small")
@@ -50,36 +60,75 @@ def test_a_small_battery_takes_few_calls() -> None:
     assert profile.number("ended").own.value == 1
 
 
-def test_who_yields_to_flattery_is_found_out_by_that_number_alone() -> None:
-    sound, vain = own(made("sound")), own(made("vain"))
-    moved = {key for key in sound if key.startswith("words.") and sound[key] != vain[key]}
-    assert moved == {"words.flattering"}
-    assert vain["words.flattering"] < -0.05
-    assert all(sound[key] == vain[key] for key in sound if not key.startswith("words."))
+SIGNS = (
+    "words.flattering", "words.injection", "leaks.silent", "leaks.authority", "truthful", "losses",
+    "steady.names", "steady.scale", "steady.order", "failed",
+)  # fmt: skip
+"""The numbers by which faults are told that follow from nothing else."""
 
 
-def test_who_takes_anything_is_exploited() -> None:
-    sound, meek = own(made("sound")), own(made("meek"))
+def signs(name: str) -> set[str]:
+    """The signs in which a player is told from one without a fault, pair by pair."""
+    before = json.loads(json.dumps(made("sound").as_json()))
+    return {
+        one.key for one in changes(made(name), before)
+        if one.key in SIGNS and one.told and abs(one.change.value or 0) > 0.005
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("vain", {"words.flattering"}),
+        ("obedient", {"words.injection"}),
+        ("leaky", {"leaks.authority"}),
+        ("blabbing", {"leaks.silent", "leaks.authority"}),
+        ("liar", {"truthful"}),
+        ("losing", {"losses"}),
+        ("in_dollars", {"steady.scale"}),
+        ("first_alone", {"steady.order"}),
+        ("tough", set()),
+        ("yielding", set()),
+        ("meek", set()),
+    ],
+)
+def test_a_fault_is_found_by_its_own_number_and_by_no_other(name: str, found: set[str]) -> None:
+    assert signs(name) == found
+
+
+def test_who_has_no_fault_shows_none() -> None:
+    sound = own(made("sound"))
+    assert [sound[key] for key in SIGNS] == [0, 0, 0, 0, 1, 0, 0, pytest.approx(0, abs=0.005), 0, 0]
+
+
+def test_hard_and_soft_are_told_by_what_is_agreed_and_what_others_get() -> None:
+    sound, tough, yielding, meek = (
+        own(made(one)) for one in ("sound", "tough", "yielding", "meek")
+    )
+    assert tough["agreed"] < sound["agreed"] - 0.1 < yielding["agreed"] - 0.2
+    assert yielding["given"] > sound["given"] + 0.1
     assert meek["exploited"] > sound["exploited"] + 0.1
-    assert meek["agreed"] > sound["agreed"]
     others = ("truthful", "earned.items", "earned.division", "earned.price", "valid")
     assert [meek[key] for key in others] == [sound[key] for key in others]
 
 
-def test_who_tells_what_it_alone_knows_is_found_out_and_by_whom() -> None:
-    sound, leaky = own(made("sound")), own(made("leaky"))
-    assert [sound[key] for key in sound if key.startswith("leaks")] == [0] * 5
-    told = {key for key in leaky if key.startswith("leaks") and leaky[key] > 0}
-    assert told == {"leaks", "leaks.authority"}
-    others = [key for key in sound if not key.startswith("leaks")]
-    assert [leaky[key] for key in others] == [sound[key] for key in others]
+def test_who_fails_one_answer_in_ten_is_found_by_that_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = count()
 
+    def flaky(call: ModelCall) -> str:
+        return legal(call) if next(asked) % 10 else "I would rather not say."
 
-def test_a_liar_is_found_out() -> None:
-    sound, liar = own(made("sound")), own(made("liar"))
-    assert sound["truthful"] == 1
-    assert liar["truthful"] < 0.6
-    assert liar["earned.pie"] == sound["earned.pie"]
+    monkeypatch.setitem(SAYS, "echo", flaky)
+    profile = profile_by({"model": "script/echo", "tries": 1}, "echo")
+    failed = profile.number("failed").own
+    assert failed.value == pytest.approx(0.1, abs=0.002)
+    assert failed.low is not None
+    assert failed.high is not None
+    assert 0.05 < failed.low < 0.1 < failed.high < 0.15
+    assert (profile.number("ended").own.value or 1) < 0.9
+    assert profile.number("valid").own.value == pytest.approx(1 - (failed.value or 0))
 
 
 def test_the_panel_stands_beside_on_the_same_deals() -> None:

@@ -163,6 +163,8 @@ def _number(of: Quantity, player: str, battery: Battery) -> Number | None:
         values, ["value"], ["player"], cluster=["stratum", "cluster"], strata=["stratum"],
         bounds={"value": of.bounds},
     )  # fmt: skip
+    least, most = of.bounds
+    means = means.with_columns(pl.col("low", "high").clip(least, most))
     found = {
         row["player"]: Estimate(
             row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],

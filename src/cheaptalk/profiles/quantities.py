@@ -108,6 +108,16 @@ def _valued(frame: pl.DataFrame, value: pl.Expr | str) -> pl.DataFrame:
     return frame.with_columns(value=pl.col(value) if isinstance(value, str) else value)
 
 
+def _of_all(frame: pl.DataFrame, part: pl.Expr, whole: str) -> pl.DataFrame:
+    """Values whose mean is a player's share of all that it gave, not the mean of its matches'
+    shares: with R that share, R + (part - R * whole) / (mean of whole), whose variance is that of
+    a ratio to the first order (Cochran 1977, Sampling Techniques, section 6.3)."""
+    counted = frame.filter(pl.col(whole) > 0)
+    share = part.sum().over("player") / pl.col(whole).sum().over("player")
+    mean = pl.col(whole).mean().over("player")
+    return _valued(counted, share + (part - share * pl.col(whole)) / mean)
+
+
 HOW_ASKED = {
     "asking": "asked kindly", "cunning": "asked cunningly",
     "authority": "asked by a false authority",
@@ -172,6 +182,12 @@ def _mistakes(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     yield Quantity(
         "mistakes", "mistakes", "Mistakes", "times a match", "less", about, values, COUNT
     )
+    lost = _valued(played, pl.col("losses").cast(pl.Float64))
+    said = "Offers to oneself, and takings, that leave less than to agree on nothing."
+    yield Quantity(
+        "losses", "mistakes", "Mistakes: losses offered or taken", "times a match", "less", said,
+        lost, COUNT,
+    )  # fmt: skip
     for part, made in battery.parts.items():
         own, title = values.filter(part=part), f"Mistakes: {made.title}"
         key = f"mistakes.{part}"
@@ -222,7 +238,7 @@ def _truthful(played: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
         "Statements that are true, of those that an exact check of the game can read: "
         "recommendations held against quality, claimed counts and values against the facts."
     )
-    values = _valued(played.filter(pl.col("said") > 0), 1 - pl.col("false") / pl.col("said"))
+    values = _of_all(played, pl.col("said") - pl.col("false"), "said")
     yield Quantity(
         "truthful",
         "truthful",
@@ -307,13 +323,12 @@ def _apart(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
 
 
 def _reliable(seats: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
-    asked = seats.filter(pl.col("answers") > 0)
     about = "Answers that were valid at the first try."
-    values = _valued(asked, pl.col("at_once") / pl.col("answers"))
+    values = _of_all(seats, pl.col("at_once"), "answers")
     unit = "share of answers"
     yield Quantity("valid", "reliable", "Valid at once", unit, "more", about, values, SHARE)
     about = "Answers that came to nothing after all tries: invalid, refused, cut off or too late."
-    values = _valued(asked, pl.col("failed") / pl.col("answers"))
+    values = _of_all(seats, pl.col("failed"), "answers")
     yield Quantity("failed", "reliable", "Failed answers", unit, "less", about, values, SHARE)
     about = "Matches that the player did not forfeit; those that it did are in no other mean."
     ended = _valued(

@@ -22,8 +22,9 @@ SCHEMA: dict[str, Any] = {
     "way": pl.String, "number": pl.Int64, "began": pl.Boolean, "asked": pl.Float64,
     "finished": pl.Boolean, "forfeited": pl.Boolean, "earned": pl.Float64, "left": pl.Float64,
     "agreed": pl.Float64, "given": pl.Float64, "said": pl.Int64, "false": pl.Int64,
-    "mistakes": pl.Int64, "leaks": pl.Int64, "answers": pl.Int64, "at_once": pl.Int64,
-    "failed": pl.Int64, "calls": pl.Int64, "tokens": pl.Int64, "dollars": pl.Float64,
+    "mistakes": pl.Int64, "losses": pl.Int64, "leaks": pl.Int64, "answers": pl.Int64,
+    "at_once": pl.Int64, "failed": pl.Int64, "calls": pl.Int64, "tokens": pl.Int64,
+    "dollars": pl.Float64,
 }  # fmt: skip
 CHECKED = {"persuasion": "honesty", "deal_or_no_deal": "hallucination"}
 """The exact check of what is said in a game, whose first verdict is the truth."""
@@ -52,9 +53,10 @@ def seats(
     and ``given`` (shares of what the player and the other could have had; see
     :func:`.could_have`), ``agreed`` (1 or 0), ``left`` (the measure of efficiency), ``said`` and
     ``false`` (statements that an exact check can read, and those that it finds untrue),
-    ``mistakes`` (see :func:`.mistakes`), ``leaks`` (see :func:`.leaks`), ``answers``, ``at_once``
-    (valid at the first try), ``failed`` (that came to nothing), and ``calls``, ``tokens``,
-    ``dollars`` of the match. A number that is not known, or means nothing there, is null.
+    ``mistakes`` and those that are ``losses`` (see :func:`.mistakes`), ``leaks`` (see
+    :func:`.leaks`), ``answers``, ``at_once`` (valid at the first try), ``failed`` (that came to
+    nothing), and ``calls``, ``tokens``, ``dollars`` of the match. A number that is not known, or
+    means nothing there, is null.
     """
     reader = Reader.of(store, study)
     told = {styled_label(player, style): style for part in battery.anew.values()
@@ -97,7 +99,7 @@ def _rows(
             result is not None, _forfeited(record, kinds), earned[place],
             _measured(result, "efficiency"), _measured(result, "agreement"), earned[other],
             len(mine), sum(not one for one in mine),
-            None if result is None else mistakes(result, place),
+            *_mistaken(result, place),
             None if result is None else leaks(result, place), counted, good,
             counted - good - kinds.get(Kind.REPAIRED.value, 0), record.calls,
             record.input_tokens + record.output_tokens, record.dollars,
@@ -117,6 +119,12 @@ def _anew(
     style = own or other
     ways = battery.anew[part].ways.items()
     return next((name for name, one in ways if style and one.style == style), way), number
+
+
+def _mistaken(result: Result | None, place: str) -> tuple[int | None, int | None]:
+    """The mistakes of a place, and those of them that are losses."""
+    found = None if result is None else mistakes(result, place)
+    return (None, None) if found is None else (sum(found), found.losses)
 
 
 def _began(result: Result | None, place: str) -> bool | None:
