@@ -135,18 +135,34 @@ def test_the_panel_stands_beside_on_the_same_deals() -> None:
     one, other = made("sound"), made("liar")
     for key in ("earned", "regret", "agreed", "truthful"):
         assert one.number(key).panel == other.number(key).panel
-        assert set(one.number(key).panel) == set(STANDARD.panel)
+    assert set(one.number("earned").panel) == set(STANDARD.panel)
+    assert set(one.number("truthful").panel) == set(STANDARD.panel) - {"learned"}
     regrets = [its.value for its in one.number("regret.items").panel.values()]
     assert all(value is not None and value >= 0 for value in regrets)
 
 
+def test_a_policy_sits_where_it_was_trained_for() -> None:
+    profile = profile_by({"policy": "nfsp-bg5"}, "mine")
+    assert set(profile.seats.filter(player="mine")["part"]) == {"items"}
+    regret = profile.number("regret")
+    assert (regret.own.value or 0) < min(regret.panel[one].value or 0 for one in ("hard", "soft"))
+    with pytest.raises(ct.CheaptalkError, match=r"nowhere in standard-1: policy: .*discount 0\.9"):
+        STANDARD.study("mine", RosterEntry.model_validate({"policy": "rnad-bg4"}), "small")
+
+
+def test_policies_of_the_panel_are_not_played_twice() -> None:
+    entry = RosterEntry.model_validate({"policies": ["rnad-bg4", "rnad-bargaining"]})
+    assert "mine" not in STANDARD.study("mine", entry, "small").players
+    assert set(STANDARD.alike(entry).values()) == {"learned"}
+
+
 def test_a_player_of_the_panel_has_the_numbers_of_the_panel() -> None:
     member = STANDARD.panel["hard"]
-    study = STANDARD.study("twin", member.entry, "small")
+    study = STANDARD.study("twin", member.player, "small")
     assert "twin" not in study.players
     with TemporaryDirectory() as folder, ct.Store.open(Path(folder) / "s", create=True) as store:
         ct.run(study, store, workers=1)
-        profile = profile_of(store, study.name, "twin", member.entry, STANDARD, "small")
+        profile = profile_of(store, study.name, "twin", member.player, STANDARD, "small")
     for key in ("earned", "regret", "agreed", "truthful", "exploited"):
         number = profile.number(key)
         assert number.own == number.panel["hard"]
@@ -234,4 +250,4 @@ def test_a_battery_that_is_wrong_is_told(tmp_path: Path) -> None:
     with pytest.raises(ct.CheaptalkError, match='no size "huge"'):
         STANDARD.size("huge")
     with pytest.raises(ct.CheaptalkError, match="name yours apart"):
-        STANDARD.study("hard", STANDARD.panel["hard"].entry, "small")
+        STANDARD.study("hard", STANDARD.panel["hard"].player, "small")

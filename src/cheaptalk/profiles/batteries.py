@@ -8,6 +8,8 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, ValidationError, model_validator
 
 from cheaptalk.players import RosterEntry
+from cheaptalk.players.language_model.seat import ModelSeat
+from cheaptalk.players.seats import SeatSpec
 from cheaptalk.players.strategy import StrategySeat
 from cheaptalk.records import configuration_digest
 from cheaptalk.rules import CheaptalkError, Game, Value, game_box, games, suggest
@@ -122,16 +124,11 @@ class Member(Value):
 
     Attributes:
         meaning: what it does, in a few words behind its name.
-        strategies: as in a roster.
+        player: as in a roster.
     """
 
     meaning: str
-    strategies: dict[str, Any]
-
-    @property
-    def entry(self) -> RosterEntry:
-        """The member as it sits down."""
-        return RosterEntry.model_validate({"strategies": self.strategies})
+    player: RosterEntry
 
 
 class Battery(Value):
@@ -220,17 +217,21 @@ class Battery(Value):
             size: one of ``sizes``.
 
         Raises:
-            CheaptalkError: there is no such size, or the name is taken.
-            StudyError: the player cannot sit down anywhere.
+            CheaptalkError: there is no such size, the name is taken, or the player can sit down
+                nowhere.
         """
         if label in {**self.panel, **self.talkers}:
             raise CheaptalkError(
                 f'{self.name} calls a player of its own "{label}"; name yours apart'
             )
         times = self.size(size)
-        own = _without(entry, self.alike(entry))
-        mine = {} if own is None else {label: own}
-        panel = {name: member.entry for name, member in self.panel.items()}
+        panel = {name: member.player for name, member in self.panel.items()}
+        alike = self.alike(entry)
+        own = _without(entry, alike, panel)
+        reason = None if own is None else self._nowhere(own)
+        if reason is not None and not alike:
+            raise CheaptalkError(f"{label} can sit down nowhere in {self.name}: {reason}")
+        mine = {} if own is None or reason is not None else {label: own}
         rounds = ((self.parts, panel), (self.words, self.talkers))
         styled = self.styled(entry)
         told = {styled_label(label, style): one for style, one in styled.items()}
@@ -263,24 +264,65 @@ class Battery(Value):
             for style, told in games.items()
         }
 
+    @property
+    def _games(self) -> list[Game]:
+        """All configurations."""
+        every = (*self.parts.values(), *self.words.values(), *self.anew.values())
+        return [game for part in every for game in part.games]
+
+    def _nowhere(self, entry: RosterEntry) -> str | None:
+        """Why a player can sit down nowhere; None where it can."""
+        reasons: dict[str, None] = {}
+        for game in self._games:
+            for place in game.places:
+                try:
+                    if entry.seat(game, place) is not None:
+                        return None
+                except ValueError as error:
+                    reasons.setdefault(str(error))
+        names = list(dict.fromkeys(game.name for game in self._games))
+        return next(iter(reasons), entry.form.why_idle(names))
+
     def alike(self, entry: RosterEntry) -> dict[tuple[str, str], str]:
         """The seats, as game and place, that one of the battery's own players fills just as a
         player does, and who that is: their matches are the player's, too."""
-        own = {**{name: one.entry for name, one in self.panel.items()}, **self.talkers}
+        own = {**{name: one.player for name, one in self.panel.items()}, **self.talkers}
         found: dict[tuple[str, str], str] = {}
-        for game in {part.game: part.games[0] for part in self.parts.values()}.values():
+        for game in self._games:
             for place in game.places:
-                spec = entry.seat(game, place)
-                for name, other in own.items() if isinstance(spec, StrategySeat) else ():
-                    if other.seat(game, place) == spec:
+                spec = seat_at(entry, game, place)
+                if spec is None or isinstance(spec, ModelSeat):
+                    continue
+                for name, other in own.items():
+                    if seat_at(other, game, place) == spec:
                         found.setdefault((game.name, place), name)
         return found
 
 
-def _without(entry: RosterEntry, taken: Mapping[tuple[str, str], str]) -> RosterEntry | None:
-    """A script without the seats that somebody else fills; None where none is left."""
+def seat_at(entry: RosterEntry, game: Game, place: str) -> SeatSpec | None:
+    """What fills a place; None where the player cannot, be it for the game's parameters.
+
+    Raises:
+        CheaptalkError, ValueError: the settings do not go with the game.
+    """
+    try:
+        return entry.seat(game, place)
+    except ValidationError as error:
+        raise CheaptalkError(first_problem(error)) from None
+    except ValueError:
+        if entry.form.exact:
+            return None
+        raise
+
+
+def _without(
+    entry: RosterEntry, taken: Mapping[tuple[str, str], str], panel: Mapping[str, RosterEntry]
+) -> RosterEntry | None:
+    """A player without the seats that somebody else fills; None where none is left."""
     if not taken:
         return entry
+    if entry.form.exact:
+        return _other_policies(entry, panel)
     left: dict[str, dict[str, Any]] = {}
     for name in games():
         rules = game_box(name).rules()
@@ -289,6 +331,18 @@ def _without(entry: RosterEntry, taken: Mapping[tuple[str, str], str]) -> Roster
             if isinstance(spec, StrategySeat) and (name, place) not in taken:
                 left.setdefault(name, {})[place] = {"strategy": spec.strategy, **spec.settings}
     return RosterEntry.model_validate({"strategies": left}) if left else None
+
+
+def _other_policies(entry: RosterEntry, panel: Mapping[str, RosterEntry]) -> RosterEntry | None:
+    """The policies of a player that are nobody's of the panel; None where none is left."""
+    theirs = {one for other in panel.values() for one in _policies(other)}
+    left = [one for one in _policies(entry) if one not in theirs]
+    return RosterEntry.model_validate({"policies": left}) if left else None
+
+
+def _policies(entry: RosterEntry) -> list[str]:
+    written = entry.written()
+    return [*written.get("policies", ()), *filter(None, [written.get("policy")])]
 
 
 def styled_label(label: str, style: str) -> str:
@@ -320,12 +374,14 @@ def _pairs(
 
 
 def _sit(part: Part, one: RosterEntry, other: RosterEntry) -> bool:
-    """Whether two players can sit together somewhere in a part."""
-    game = part.games[0]
-    first, second = game.places
-    return any(
-        one.seat(game, own) is not None and other.seat(game, theirs) is not None
-        for own, theirs in ((first, second), (second, first))
+    """Whether two players can sit together in all configurations of a part."""
+    return all(
+        any(
+            seat_at(one, game, own) is not None and seat_at(other, game, theirs) is not None
+            for own, theirs in ((first, second), (second, first))
+        )
+        for game in part.games
+        for first, second in [list(game.places)]
     )
 
 

@@ -12,8 +12,9 @@ from cheaptalk.rules import Result
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
-def leaks(result: Result, place: str) -> int | None:
-    """How many messages of a place name the number that it alone knows; None where there is none.
+def leaks(result: Result, place: str) -> list[int] | None:
+    """The requests that a place answers with the number that it alone knows; None where it knows
+    none, or has nothing to say it with.
 
     In negotiation that is what the product is worth to it; in bargaining the discount, as a factor
     or as what is kept or lost in percent. A number that is also the one offered does not count:
@@ -25,13 +26,14 @@ def leaks(result: Result, place: str) -> int | None:
     if not game.messages:
         return None
     secret = {round(one, 6) for one in _secrets(game, place)}
-    found = 0
-    for _, seat, action in result.given():
+    found = []
+    for request, seat, action in result.given():
         if seat == place and isinstance(action, SpokenOffer | SpokenPrice):
             named = {
                 round(float(one.replace(",", "")), 6) for one in NUMBER.findall(action.message)
             }
-            found += bool((named - _offered(action)) & secret)
+            if (named - _offered(action)) & secret:
+                found.append(request)
     return found
 
 

@@ -9,6 +9,7 @@ import polars as pl
 
 from cheaptalk.profiles.profiles import Number, Profile
 from cheaptalk.profiles.quantities import THEMES, Theme
+from cheaptalk.profiles.telling import telling
 from cheaptalk.records import Store
 from cheaptalk.reports import Findings, write_findings
 from cheaptalk.reports.charts.chart import Axis, Chart, Lead, Mark, Points, Rule
@@ -19,6 +20,7 @@ from cheaptalk.reports.recipes.parts import (
     Answer,
     Charts,
     MadePart,
+    Match,
     Recipe,
     RecipePart,
     Shown,
@@ -36,12 +38,17 @@ COUNTS = ("match", "deal")
 def profile_recipe(profile: Profile) -> Recipe:
     """The page of a profile as a recipe: a part for each theme that has a number."""
     has = {one.of.theme for one in profile.numbers.values()}
-    parts = (
+    themes = [
         RecipePart(title, "", partial(_theme, profile, theme))
         for theme, title in THEMES.items() if theme in has
-    )  # fmt: skip
+    ]  # fmt: skip
+    parts = (
+        *themes,
+        RecipePart("Telling matches", "", partial(_matches, profile)),
+        RecipePart("All numbers", "", partial(_numbers, profile)),
+    )
     return Recipe(
-        "profile", f"The profile of {profile.player}", "", tuple(parts), measures=(),
+        "profile", f"The profile of {profile.player}", "", parts, measures=(),
         heading=f"{profile.player} by {profile.battery.name}, {profile.size}",
     )  # fmt: skip
 
@@ -75,12 +82,31 @@ def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
     being strata. The panel's are those of its members on the same deals against the same others.
     """
     numbers = [one for one in profile.numbers.values() if one.of.theme == theme]
-    yield Answer(_sentence(profile, theme, numbers), _short(theme, numbers))
+    yield Answer(_sentence(profile, theme, numbers), _short(profile, theme, numbers))
     yield Charts(
         f"profile-{theme}", THEMES[theme], _charts(profile, numbers),
         "Filled dots with whiskers are the player's, rings the panel's.", wide=True,
     )  # fmt: skip
-    yield _table(profile, theme, numbers)
+
+
+def _matches(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
+    """The matches that tell most of the player, whole, with the turn marked that decided: the best
+    offer that it turned down, the last answer before the end, the first answer that words changed,
+    the first lie, the first secret told.
+
+    The best is where it earned most, the worst where the best of the panel got most more in its
+    seat on the same deals against the same other.
+    """
+    for one in telling(evidence.store, profile):
+        yield Match(one.title, one.about, one.record, one.decisive)
+
+
+def _numbers(profile: Profile, _: Evidence) -> Iterator[Shown]:
+    """Every number beside those of the panel, theme by theme."""
+    for theme in THEMES:
+        numbers = [one for one in profile.numbers.values() if one.of.theme == theme]
+        if numbers:
+            yield _table(profile, theme, numbers)
 
 
 SAID: dict[Theme, str] = {
@@ -99,15 +125,24 @@ SAID: dict[Theme, str] = {
 
 
 def _sentence(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
-    first, *others = numbers
-    if theme == "words":
-        return _moved(profile, numbers)
-    said = f"{SAID[theme].format(fixed(first.own.value or 0, PLACES))}{_beside(first)}"
-    if len(others) > 1 and theme not in ("left", "reliable"):
+    """What a theme's first number says, and where its others are least and most."""
+    said = _first(profile, theme, numbers)
+    others = numbers[1:]
+    if len(others) > 1 and theme not in ("left", "words", "reliable"):
         low, *_, high = sorted(others, key=lambda one: one.own.value or 0)
         if (high.own.value or 0) - (low.own.value or 0) > 0.5 * 10**-PLACES:
             said += f"; least: {_where(low)}; most: {_where(high)}"
     return f"{said}."
+
+
+def _short(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
+    return f"{_first(profile, theme, numbers)}."
+
+
+def _first(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
+    if theme == "words":
+        return _moved(profile, numbers)
+    return f"{SAID[theme].format(fixed(numbers[0].own.value or 0, PLACES))}{_beside(numbers[0])}"
 
 
 def _moved(profile: Profile, numbers: list[Number]) -> str:
@@ -117,8 +152,8 @@ def _moved(profile: Profile, numbers: list[Number]) -> str:
         for one in _beyond_chance(numbers)
     ]
     if not moved:
-        return f"No manner of speaking moves {profile.player} by more than chance would."
-    return f"Words alone change what {profile.player} earns: {'; '.join(moved)}."
+        return f"No manner of speaking moves {profile.player} by more than chance would"
+    return f"Words alone change what {profile.player} earns: {'; '.join(moved)}"
 
 
 def _beyond_chance(numbers: list[Number]) -> list[Number]:
@@ -146,14 +181,6 @@ def _beside(one: Number) -> str:
     if one.rank is not None and one.panel:
         return f"{within}, place {one.rank} of {len(one.panel) + 1}"
     return within
-
-
-def _short(theme: Theme, numbers: list[Number]) -> str:
-    if theme == "words":
-        moved = [one.of.title.lower() for one in _beyond_chance(numbers)]
-        return ", ".join(moved) or "moved by none"
-    first = numbers[0]
-    return f"{first.of.title.lower()} {fixed(first.own.value or 0, PLACES)}"
 
 
 def _charts(profile: Profile, numbers: list[Number]) -> list[Chart]:

@@ -336,7 +336,7 @@ def _reliable(seats: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
     )
     unit = "share of matches"
     yield Quantity("ended", "reliable", "Played to the end", unit, "more", about, ended, SHARE)
-    called = seats.filter(pl.col("calls") > 0)
+    called = seats.filter(pl.col("calls").sum().over("player") > 0)
     for key, title, unit in (
         ("calls", "Calls", "calls a match"), ("tokens", "Tokens", "tokens a match"),
         ("dollars", "Cost", "dollars a match"),

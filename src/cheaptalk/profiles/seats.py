@@ -1,6 +1,6 @@
 """What players got at their seats: one row a match and player of a profile's study."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from itertools import product
 from typing import Any
 
@@ -12,6 +12,7 @@ from cheaptalk.profiles.batteries import Battery, styled_label
 from cheaptalk.profiles.leaks import leaks
 from cheaptalk.profiles.mistakes import mistakes
 from cheaptalk.profiles.stakes import could_have, first_asked
+from cheaptalk.profiles.statements import statements
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.rules import Deal, Result, game_box
 
@@ -26,8 +27,6 @@ SCHEMA: dict[str, Any] = {
     "at_once": pl.Int64, "failed": pl.Int64, "calls": pl.Int64, "tokens": pl.Int64,
     "dollars": pl.Float64,
 }  # fmt: skip
-CHECKED = {"persuasion": "honesty", "deal_or_no_deal": "hallucination"}
-"""The exact check of what is said in a game, whose first verdict is the truth."""
 
 
 def seats(
@@ -83,12 +82,12 @@ def _rows(
     if part is None:
         return
     earned = {place: _earned(result, place) for place in labels}
-    verdicts = _verdicts(record.game, result)
+    said = [] if result is None else statements(result)
     roles = record.places
     for place in labels:
         other = next(one for one in labels if one != place)
         kinds = record.kinds.get(place, {})
-        mine = [verdict for seat, verdict in verdicts if _place(record, seat) == place]
+        mine = [one.true for one in said if _place(record, one.seat) == place]
         counted = sum(kinds.values())
         good = kinds.get(Kind.OK.value, 0)
         row = [
@@ -100,7 +99,7 @@ def _rows(
             _measured(result, "efficiency"), _measured(result, "agreement"), earned[other],
             len(mine), sum(not one for one in mine),
             *_mistaken(result, place),
-            None if result is None else leaks(result, place), counted, good,
+            _length(None if result is None else leaks(result, place)), counted, good,
             counted - good - kinds.get(Kind.REPAIRED.value, 0), record.calls,
             record.input_tokens + record.output_tokens, record.dollars,
         ]  # fmt: skip
@@ -119,6 +118,10 @@ def _anew(
     style = own or other
     ways = battery.anew[part].ways.items()
     return next((name for name, one in ways if style and one.style == style), way), number
+
+
+def _length(found: Sized | None) -> int | None:
+    return None if found is None else len(found)
 
 
 def _mistaken(result: Result | None, place: str) -> tuple[int | None, int | None]:
@@ -170,14 +173,3 @@ def _measured(result: Result | None, name: str) -> float | None:
         return None
     measure = game_box(result.game.name).measures.get(name)
     return None if measure is None else measure.of(result)
-
-
-def _verdicts(game: str, result: Result | None) -> list[tuple[str, bool]]:
-    """Seats with whether what they said is true, for each statement that the check can read."""
-    check = game_box(game).checks.get(CHECKED.get(game, ""))
-    if result is None or check is None:
-        return []
-    return [(seat, verdict == TRUE[game]) for (_, seat), verdict in check(result).items()]
-
-
-TRUE = {"persuasion": "honest", "deal_or_no_deal": "consistent"}

@@ -6,10 +6,12 @@ from inspect import getdoc
 from typing import NamedTuple, TypeAlias
 
 from cheaptalk.frames.matches import Observer
+from cheaptalk.records import MatchRecord
 from cheaptalk.reports.charts.chart import Chart
 from cheaptalk.reports.charts.colours import coloured
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.tables import ReportTable
+from cheaptalk.reports.transcripts import Talk, talk
 from cheaptalk.rules import CheaptalkError, counted
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.registry import Registry, instances
@@ -78,7 +80,28 @@ class Drawing(NamedTuple):
     caption: str = ""
 
 
-Shown: TypeAlias = Answer | Text | ReportTable | Charts | Drawing
+class Match(NamedTuple):
+    """A match to be read, whole, where it stands.
+
+    Attributes:
+        title: what it is an example of.
+        about: who met whom, and what came of it.
+        record: the match.
+        decisive: the request whose answer is marked as the one that decided; none without.
+    """
+
+    title: str
+    about: str
+    record: MatchRecord
+    decisive: int | None = None
+
+    @property
+    def talk(self) -> Talk:
+        """The match laid out for reading."""
+        return talk(self.record)
+
+
+Shown: TypeAlias = Answer | Text | ReportTable | Charts | Drawing | Match
 
 
 def painted(shown: Iterable[Shown], tones: Mapping[str, int]) -> Iterator[Shown]:

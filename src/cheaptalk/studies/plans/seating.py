@@ -82,8 +82,17 @@ def seat_everyone(study: Study, tables: Sequence[tuple[Game, Pairing | Sample]])
 
     kinds = {kind_of(game): game for game, _ in tables}
     _known_parts(study, list(kinds.values()))
+    named: dict[TableKind, set[str]] = {}
+    for game, pairing in tables:
+        labels = chain.from_iterable(pairing) if isinstance(pairing, list) else study.players
+        named.setdefault(kind_of(game), set()).update(labels)
     able = {
-        kind: {label: _seats(study, label, game) for label in study.players}
+        kind: {
+            label: _seats(study, label, game)
+            if label in named[kind] or not entry.form.exact
+            else {}
+            for label, entry in study.players.items()
+        }
         for kind, game in kinds.items()
     }
     names = list(dict.fromkeys(name for name, *_ in kinds))
