@@ -90,8 +90,10 @@ def test_a_policy_sits_down_at_its_game_alone(tmp_path: Path) -> None:
     study["games"][0]["fixed"]["rounds"] = 3
     with pytest.raises(ct.CheaptalkError, match="was trained for rounds 2, not 3"):
         ct.plan(ct.studies.parse_study(study, "x"))
-    study["pairing"] = [["soft", "soft"]]
-    assert len(ct.plan(ct.studies.parse_study(study, "x")).matches) == 3
+    own = study["games"][0]
+    others = {**own, "pairing": [["soft", "soft"]]}
+    study["games"] = [{**own, "fixed": {**own["fixed"], "rounds": 2}}, others]
+    assert len(ct.plan(ct.studies.parse_study(study, "x")).matches) == 12 + 3
     seat = PolicySeat.model_validate({"policy": str(file)})
     write_policy(untrained(seed=1), file)
     with pytest.raises(PolicyError, match="another policy than when it was seated"):
