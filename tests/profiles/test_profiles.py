@@ -18,7 +18,7 @@ from cheaptalk.profiles.comparisons import changes
 from cheaptalk.profiles.gates import Verdict, decide, gate, status
 from cheaptalk.profiles.page import write_profile
 from cheaptalk.profiles.profiles import Profile, profile_of
-from tests.profiles.faulty import FAULTY
+from tests.profiles.faulty import FAULTY, SOUND
 
 STANDARD = battery()
 
@@ -139,6 +139,18 @@ def test_the_panel_stands_beside_on_the_same_deals() -> None:
     assert set(one.number("truthful").panel) == set(STANDARD.panel) - {"learned"}
     regrets = [its.value for its in one.number("regret.items").panel.values()]
     assert all(value is not None and value >= 0 for value in regrets)
+
+
+def test_a_reference_model_stands_in_the_panel_of_another_battery() -> None:
+    legal = RosterEntry.model_validate({"model": "script/legal"})
+    wider = STANDARD.beside({"legal": legal})
+    assert list(wider.panel) == [*STANDARD.panel, "legal"]
+    assert wider.name == "standard-1-beside-legal"
+    study = wider.study("mine", RosterEntry.model_validate({"strategies": SOUND}), "small")
+    met = {frozenset(who.label for who in one.seating) for one in ct.studies.plan(study).matches}
+    assert {frozenset({"mine", "legal"}), frozenset({"legal", "theory"})} <= met
+    with pytest.raises(ct.CheaptalkError, match='has a player "fair" of its own'):
+        STANDARD.beside({"fair": legal})
 
 
 def test_a_policy_sits_where_it_was_trained_for() -> None:

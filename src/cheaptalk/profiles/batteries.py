@@ -208,6 +208,22 @@ class Battery(Value):
             raise CheaptalkError(f"{self.name} has no size {suggest(name, list(self.sizes))}")
         return self.sizes[name]
 
+    def beside(self, others: Mapping[str, RosterEntry]) -> "Battery":
+        """The battery with more players in its panel, such as reference models; under another
+        name, since numbers that lean on the panel are others.
+
+        Raises:
+            CheaptalkError: a name is taken.
+        """
+        for label in others:
+            if label in {**self.panel, **self.talkers}:
+                raise CheaptalkError(f'{self.name} has a player "{label}" of its own')
+        members = {
+            label: Member(meaning="stands beside", player=entry) for label, entry in others.items()
+        }
+        name = "-".join([self.name, "beside", *others])
+        return self.model_copy(update={"name": name, "panel": {**self.panel, **members}})
+
     def study(self, label: str, entry: RosterEntry, size: str) -> Study:
         """All matches of a player's profile: its own, and those of the panel on the same deals.
 

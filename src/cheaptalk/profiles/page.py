@@ -127,8 +127,9 @@ SAID: dict[Theme, str] = {
 def _sentence(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
     """What a theme's first number says, and where its others are least and most."""
     said = _first(profile, theme, numbers)
-    others = numbers[1:]
-    if len(others) > 1 and theme not in ("left", "words", "reliable"):
+    within = f"{numbers[0].of.key}."
+    others = [one for one in numbers if one.of.key.startswith(within)]
+    if len(others) > 1 and theme != "words":
         low, *_, high = sorted(others, key=lambda one: one.own.value or 0)
         if (high.own.value or 0) - (low.own.value or 0) > 0.5 * 10**-PLACES:
             said += f"; least: {_where(low)}; most: {_where(high)}"

@@ -51,6 +51,14 @@ def profile(
             show_default="the newest that ships",
         ),
     ] = None,
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--beside", metavar="PLAYER", autocompletion=completion.players,
+            help="A player to stand in the panel, too, such as a reference model. Repeat it for "
+            "several.",
+        ),
+    ] = None,
     to: Annotated[
         Path | None,
         typer.Option(
@@ -92,10 +100,12 @@ def profile(
     """
     with needing("analysis"):
         chosen = ct.profiles.battery(battery or ct.profiles.LATEST)
+        if beside:
+            chosen = chosen.beside({_name_of(one): _entry(one) for one in beside})
         gates = [ct.profiles.gate(one) for one in require or ()]
         earlier = None if against is None else ct.profiles.read_profile(against)
         label = name or _name_of(player)
-        entry = ct.players.RosterEntry.model_validate(player_entry(player))
+        entry = _entry(player)
         study = chosen.study(label, entry, size)
         play_study(study.name, study, store, options, quiet=True)
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
@@ -118,6 +128,10 @@ def profile(
         _tell(said, decisions, changed, page, file)
     if status := ct.profiles.status(decisions):
         raise typer.Exit(status)
+
+
+def _entry(player: str) -> ct.players.RosterEntry:
+    return ct.players.RosterEntry.model_validate(player_entry(player))
 
 
 def _name_of(player: str) -> str:
