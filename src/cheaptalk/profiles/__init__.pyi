@@ -1,4 +1,4 @@
-from .batteries import LATEST, SHIPPED, Battery, Member, Part, battery
+from .batteries import LATEST, SHIPPED, AskedAnew, Battery, Member, Part, Way, battery
 from .comparisons import Change, changes, read_profile
 from .gates import Decision, Gate, Verdict, decide, gate, junit, status
 from .page import profile_findings, write_profile
@@ -9,6 +9,7 @@ __all__ = [
     "LATEST",
     "SHIPPED",
     "THEMES",
+    "AskedAnew",
     "Battery",
     "Change",
     "Decision",
@@ -19,6 +20,7 @@ __all__ = [
     "Profile",
     "Quantity",
     "Verdict",
+    "Way",
     "battery",
     "changes",
     "decide",
