@@ -135,8 +135,10 @@ def test_the_panel_stands_beside_on_the_same_deals() -> None:
     one, other = made("sound"), made("liar")
     for key in ("earned", "regret", "agreed", "truthful"):
         assert one.number(key).panel == other.number(key).panel
-    assert set(one.number("earned").panel) == set(STANDARD.panel)
-    assert set(one.number("truthful").panel) == set(STANDARD.panel) - {"learned"}
+    everywhere = {"theory", "fair", "hard", "soft"}
+    assert set(one.number("earned").panel) == everywhere
+    assert set(one.number("earned.items").panel) == everywhere | {"learned"}
+    assert set(one.number("earned.price").panel) == everywhere | {"stubborn"}
     regrets = [its.value for its in one.number("regret.items").panel.values()]
     assert all(value is not None and value >= 0 for value in regrets)
 

@@ -56,7 +56,7 @@ def profile_recipe(profile: Profile) -> Recipe:
 def profile_findings(store: Store, profile: Profile) -> Findings:
     """The sentences, charts and tables of a profile."""
     recipe, evidence = profile_recipe(profile), Evidence(store, profile.study, measures=())
-    tones = {name: tone for tone, name in enumerate([profile.player, *profile.battery.panel])}
+    tones = {name: tone for tone, name in enumerate(profile.battery.panel)}
     made = (MadePart(one, tuple(painted(one.make(evidence), tones))) for one in recipe.parts)
     return Findings(recipe, evidence, tuple(made))
 
@@ -78,15 +78,16 @@ def write_profile(
 
 
 def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
-    """Every number is a mean over matches, with a 95 % interval clustered by deal, configurations
-    being strata. The panel's are those of its members on the same deals against the same others.
+    """Filled dots with whiskers are the player's, rings those of the panel on the same deals.
+
+    The panel's numbers are of the player's seats, and of those members that fill all of them.
+
+    Every number is a mean over matches, with a 95 % interval clustered by deal, configurations
+    being strata; where an agent plays and nothing is dealt, every match is a draw of its own.
     """
     numbers = [one for one in profile.numbers.values() if one.of.theme == theme]
     yield Answer(_sentence(profile, theme, numbers), _short(profile, theme, numbers))
-    yield Charts(
-        f"profile-{theme}", THEMES[theme], _charts(profile, numbers),
-        "Filled dots with whiskers are the player's, rings the panel's.", wide=True,
-    )  # fmt: skip
+    yield Charts(f"profile-{theme}", THEMES[theme], _charts(profile, numbers), wide=True)
 
 
 def _matches(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
@@ -203,7 +204,7 @@ def _chart(profile: Profile, unit: str, numbers: list[Number]) -> Chart:
         ]  # fmt: skip
         layers.append(Points(marks, name, shape="ring"))
     own = [_mark(profile, one) for one in numbers]
-    layers.append(Points(own, profile.player))
+    layers.append(Points(own, profile.player, "ink"))
     return Chart("", unit, layers, Axis(), Axis(names=tuple(titles)))
 
 

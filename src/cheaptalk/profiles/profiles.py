@@ -22,6 +22,7 @@ from cheaptalk.whole_files import whole_file
 FORMAT = 1
 SAME = 0.005
 """Up to this two numbers share a place: both are shown as the same."""
+SEAT = ("configuration", "place")
 PAIRED = ("configuration", "deal", "place", "other", "value")
 """The columns of the values that a profile's file keeps behind each number."""
 
@@ -32,7 +33,7 @@ class Number(NamedTuple):
     Attributes:
         of: what is measured.
         own: the player's.
-        panel: those of the panel by name, of members that have it.
+        panel: those of the panel by name, in the same seats; of members that fill all of these.
     """
 
     of: Quantity
@@ -154,11 +155,16 @@ def profile_of(
 
 
 def _number(of: Quantity, player: str, battery: Battery) -> Number | None:
-    """A quantity's means; None where the player has no value."""
-    who = [player, *(name for name in battery.panel if name != player)]
-    values = of.values.filter(pl.col("player").is_in(who))
-    if player not in values["player"]:
+    """A quantity's means, of those who have values wherever the player has; None where it has
+    none."""
+    seats = of.values.filter(player=player).select(SEAT).unique()
+    if seats.is_empty():
         return None
+    values = of.values.join(seats, SEAT)
+    covered = values.group_by("player").agg(pl.struct(SEAT).n_unique().alias("seats"))
+    whole = set(covered.filter(pl.col("seats") == len(seats))["player"])
+    who = [player, *(name for name in battery.panel if name != player and name in whole)]
+    values = values.filter(pl.col("player").is_in(who))
     means = mean_intervals(
         values, ["value"], ["player"], cluster=["stratum", "cluster"], strata=["stratum"],
         bounds={"value": of.bounds},

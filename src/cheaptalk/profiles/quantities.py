@@ -136,7 +136,7 @@ def _earned(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     for other, member in battery.panel.items():
         own = values.filter(other=other)
         title = f"Earned: against {other}"
-        said = f"{about} Against {other}, who {member.meaning}."
+        said = f"The same against {other}, who {member.meaning}."
         yield Quantity(f"earned.against-{other}", "earned", title, OF_POSSIBLE, "more", said, own)
 
 
@@ -273,8 +273,8 @@ def _words(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
         if said.is_empty():
             continue
         about = (
-            f"What the player earns from a talker who is {manner.replace('_', ' ')}, less what it "
-            "earns on the same deal from one who makes the same offers in silence."
+            f"What the player earns from a talker ({manner.replace('_', ' ')}), less what it earns "
+            "on the same deal from one who makes the same offers in silence."
         )
         values = _valued(said, pl.col("earned") - pl.col("plain"))
         title = f"Moved by {manner.replace('_', ' ')}"

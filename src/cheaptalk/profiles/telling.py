@@ -121,14 +121,15 @@ def _most_moved(profile: Profile, own: pl.DataFrame) -> Choice | None:
 def _about(profile: Profile, row: dict[str, Any]) -> str:
     battery = profile.battery
     part = {**battery.parts, **battery.words, **battery.anew}[row["part"]]
-    met = row["other"] if not row["words"] else f"a talker who is {row['other'].replace('_', ' ')}"
+    met = row["other"] if not row["words"] else f"a talker ({row['other'].replace('_', ' ')})"
     said = f"{part.title}, as {row['place'].replace('_', ' ')} against {met}"
     if row["earned"] is not None:
         said += f": it earned {fixed(row['earned'], PLACES)} of what could be had"
     if row.get("regret") is not None:
         said += f", and the best of the panel {fixed(row['earned'] + row['regret'], PLACES)}"
     if row.get("change") is not None:
-        said += f", and {fixed(row['earned'] - row['change'], PLACES)} where it was not spoken to"
+        silent = fixed(row["earned"] - row["change"], PLACES)
+        said += f", and {silent} where the same was offered in silence"
     return f"{said}."
 
 
