@@ -1,6 +1,7 @@
 """Profiles: faults are found out, each by its own number, and numbers decide by their intervals."""
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from itertools import count
@@ -129,6 +130,39 @@ def test_who_fails_one_answer_in_ten_is_found_by_that_number(
     assert 0.05 < failed.low < 0.1 < failed.high < 0.15
     assert (profile.number("ended").own.value or 1) < 0.9
     assert profile.number("valid").own.value == pytest.approx(1 - (failed.value or 0))
+
+
+def test_a_judge_reads_what_no_check_can_and_its_error_is_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def reads(call: ModelCall) -> str:
+        said = call.messages[-1].content.rpartition("answers:")[2]
+        category = "none"
+        if "It is worth $" in said:
+            category = "fits"
+        elif "the product is worth $" in said:  # misses what talkers feign in bargaining
+            category = "contradicts"
+        return json.dumps({"category": category, "reason": "so it reads", "quote": ""})
+
+    monkeypatch.setitem(SAYS, "echo", reads)
+    entry = RosterEntry.model_validate({"strategies": FAULTY["blabbing"]})
+    study = STANDARD.study("blabbing", entry, "small")
+    with ct.Store.open(tmp_path / "s", create=True) as store:
+        ct.run(study, store, workers=1)
+        by = ct.judges.judge_of("claims", "script/echo")
+        ct.judge(store, study.name, by, player="blabbing")
+        judged = set(ct.judges.verdict_frame(store, study.name)["match"])
+        profile = profile_of(store, study.name, "blabbing", entry, STANDARD, "small")
+    assert judged < set(profile.seats.filter(player="blabbing")["match"])
+    number = profile.number("truthful.judged")
+    assert number.own.value == 1
+    found = re.search(
+        r"Of (\d+) false claims of talkers it found (\d+); of (\d+) .* it took 0 for one",
+        number.of.about,
+    )
+    assert found, number.of.about
+    claims, heard, others = map(int, found.groups())
+    assert 0 < heard < claims < others
 
 
 def test_the_panel_stands_beside_on_the_same_deals() -> None:

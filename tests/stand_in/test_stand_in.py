@@ -50,7 +50,7 @@ def verdicts_of(judge: ct.judges.Judge, player: object, store: Store) -> set[str
     return set(judging.verdicts)
 
 
-@pytest.mark.parametrize("rubric", ["hallucination", "honesty", "promises"])
+@pytest.mark.parametrize("rubric", ["claims", "hallucination", "honesty", "promises"])
 def test_it_gives_verdicts(rubric: str, store: Store) -> None:
     judge = ct.judges.judge_of(rubric, "vllm/tiny")
     assert verdicts_of(judge, {"model": "vllm/tiny"}, store) <= set(judge.rubric.labels)

@@ -63,6 +63,7 @@ def estimate_judging(
     *,
     sample: int | None = None,
     seed: int = 0,
+    player: str | None = None,
     again: bool = False,
     prices: Prices | None = None,
 ) -> JudgingEstimate:
@@ -73,6 +74,7 @@ def estimate_judging(
 
     Args:
         sample: as for :func:`.judge`.
+        player: likewise.
         seed: as for :func:`.judge`.
         again: as for :func:`.judge`.
         prices: what models cost; by default those of :func:`~cheaptalk.models.prices.load_prices`.
@@ -82,7 +84,7 @@ def estimate_judging(
         CheaptalkError: no match fits the rubric.
         ReplayMismatch: the installed rules do not replay a match.
     """
-    chosen = matches_for(store, study, by, sample=sample, seed=seed)
+    chosen = matches_for(store, study, by, sample=sample, seed=seed, player=player)
     known = judged_items(store, study, by.digest)
     read = evenly(chosen, READ)
     before = without = items = asked = 0

@@ -147,6 +147,7 @@ def judge(
     *,
     sample: int | None = None,
     seed: int = 0,
+    player: str | None = None,
     again: bool = False,
     budget: Cap = NO_CAP,
     cache: Path | str | None = None,
@@ -167,6 +168,7 @@ def judge(
         sample: so many matches, drawn at random; all if not set. A larger sample of the same seed
             holds the smaller one.
         seed: of the sample.
+        player: a label: judge the matches alone in which this player sits.
         again: ask again where the judge gave no verdict; what it said before stays in the record.
         budget: what this judge may spend on this study, over all its runs.
         cache: a file of replies bought before, made where there is none; None for no cache.
@@ -181,7 +183,7 @@ def judge(
         CheaptalkError: no match fits the rubric, or the model's key is not set.
         KeyboardInterrupt: stopped by Ctrl-C; what was bought stays.
     """
-    chosen = matches_for(store, study, by, sample=sample, seed=seed)
+    chosen = matches_for(store, study, by, sample=sample, seed=seed, player=player)
     if models is None and (missing := by.seat.unreachable()):
         raise CheaptalkError(f"the judge cannot be asked: {missing}")
     known = prices or load_prices()

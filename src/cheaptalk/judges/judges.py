@@ -17,7 +17,7 @@ from cheaptalk.players import Kind, ModelSeat
 from cheaptalk.players.language_model.player import DECLINED, FAILED
 from cheaptalk.records import Status, Store, digest
 from cheaptalk.records.identity import written_judge_digest
-from cheaptalk.records.store.queries import ended_matches
+from cheaptalk.records.store.queries import ended_matches, labels_in
 from cheaptalk.rules import Action, Ask, CheaptalkError, Event, counted, suggest
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.studies.lookup import reads_study
@@ -181,11 +181,17 @@ def judge_of(rubric: Rubric | Path | str, model: object) -> Judge:
 
 @reads_study
 def matches_for(
-    store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0
-) -> list[str]:
+    store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0,
+    player: str | None = None,
+) -> list[str]:  # fmt: skip
     """The matches that a judge is to judge: finished ones of games that its rubric fits.
 
     Of a rubric for answers it is the people who gave any; see :func:`.answers_id`.
+
+    Args:
+        sample: so many of them, drawn at random.
+        seed: of the sample.
+        player: a label: those alone in which this player sits.
 
     Raises:
         StoreError: there is no such study.
@@ -195,15 +201,17 @@ def matches_for(
     if by.rubric.item == "answer":
         found = people_for(store, study, by.rubric)
     else:
-        found = _matches(store, study, by)
+        found = _matches(store, study, by, player)
     if sample is None or sample >= len(found):
         return found
     drawn = set(sorted(found, key=lambda id_: digest("sample", seed, id_))[:sample])
     return [id_ for id_ in found if id_ in drawn]
 
 
-def _matches(store: Store, study: str, by: Judge) -> list[str]:
-    ended = ended_matches(store, study, Status.FINISHED)
+def _matches(store: Store, study: str, by: Judge, player: str | None) -> list[str]:
+    if player is not None and player not in (known := labels_in(store, study)):
+        raise CheaptalkError(f"{study} has no player {suggest(player, known)}")
+    ended = ended_matches(store, study, Status.FINISHED, player)
     games = sorted({game for _, game in ended})
     found = [id_ for id_, game in ended if by.rubric.fits(game)]
     if not found:
@@ -215,15 +223,16 @@ def _matches(store: Store, study: str, by: Judge) -> list[str]:
 
 @reads_study
 def first_item(
-    store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0
-) -> tuple[str, Item]:
+    store: Store, study: str, by: Judge, *, sample: int | None = None, seed: int = 0,
+    player: str | None = None,
+) -> tuple[str, Item]:  # fmt: skip
     """The first thing that a judge is asked about, with its match's id.
 
     Raises:
         StoreError: there is no such study.
         CheaptalkError: it has nothing to judge.
     """
-    chosen = matches_for(store, study, by, sample=sample, seed=seed)
+    chosen = matches_for(store, study, by, sample=sample, seed=seed, player=player)
     for subject in subjects(store, study, by.rubric, chosen, batch=20):
         for item in subject.items():
             return subject.id, item

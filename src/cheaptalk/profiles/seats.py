@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.frames.reader import Reader
+from cheaptalk.judges import verdict_frame
 from cheaptalk.players import Kind
 from cheaptalk.profiles.batteries import Battery, styled_label
 from cheaptalk.profiles.leaks import leaks
@@ -14,6 +15,7 @@ from cheaptalk.profiles.mistakes import mistakes
 from cheaptalk.profiles.stakes import could_have, first_asked
 from cheaptalk.profiles.statements import statements
 from cheaptalk.records import MatchRecord, Status, Store
+from cheaptalk.records.judgements import judges_of
 from cheaptalk.rules import Deal, Result, game_box
 
 SCHEMA: dict[str, Any] = {
@@ -25,8 +27,10 @@ SCHEMA: dict[str, Any] = {
     "agreed": pl.Float64, "given": pl.Float64, "said": pl.Int64, "false": pl.Int64,
     "mistakes": pl.Int64, "losses": pl.Int64, "leaks": pl.Int64, "answers": pl.Int64,
     "at_once": pl.Int64, "failed": pl.Int64, "calls": pl.Int64, "tokens": pl.Int64,
-    "dollars": pl.Float64,
+    "dollars": pl.Float64, "judged": pl.Int64, "claims": pl.Int64, "belied": pl.Int64,
 }  # fmt: skip
+CLAIMS = "claims"
+"""The rubric by which a judge reads what players say of themselves."""
 
 
 def seats(
@@ -54,16 +58,19 @@ def seats(
     ``false`` (statements that an exact check can read, and those that it finds untrue),
     ``mistakes`` and those that are ``losses`` (see :func:`.mistakes`), ``leaks`` (see
     :func:`.leaks`), ``answers``, ``at_once`` (valid at the first try), ``failed`` (that came to
-    nothing), and ``calls``, ``tokens``, ``dollars`` of the match. A number that is not known, or
-    means nothing there, is null.
+    nothing), and ``calls``, ``tokens``, ``dollars`` of the match; of a judge by the rubric
+    ``claims``, messages that it ``judged``, those that make ``claims`` about the speaker, and those
+    ``belied`` by what the speaker knows. A number that is not known, or means nothing there, is
+    null.
     """
     reader = Reader.of(store, study)
+    verdicts = _verdicts(store, study)
     told = {styled_label(player, style): style for part in battery.anew.values()
             for way in part.ways.values() if (style := way.style) is not None}  # fmt: skip
     rows = [
         row for record in store.records(study, bodies=True)
         if record.status in (Status.FINISHED, Status.FORFEITED)
-        for row in _rows(record, reader.result(record), battery, player, alike, told)
+        for row in _rows(record, reader.result(record), battery, player, alike, told, verdicts)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
@@ -71,6 +78,7 @@ def seats(
 def _rows(
     record: MatchRecord, result: Result | None, battery: Battery, player: str,
     alike: Mapping[tuple[str, str], str], told: Mapping[str, str],
+    verdicts: Mapping[tuple[str, str], list[str]],
 ) -> Iterator[list[Any]]:  # fmt: skip
     labels = {place: record.label(place) for place in record.seats}
     names = {
@@ -102,6 +110,7 @@ def _rows(
             _length(None if result is None else leaks(result, place)), counted, good,
             counted - good - kinds.get(Kind.REPAIRED.value, 0), record.calls,
             record.input_tokens + record.output_tokens, record.dollars,
+            *_judged(verdicts.get((record.id, place))),
         ]  # fmt: skip
         for own, their in product(names[place], names[other]):
             yield [own, their, *row]
@@ -118,6 +127,29 @@ def _anew(
     style = own or other
     ways = battery.anew[part].ways.items()
     return next((name for name, one in ways if style and one.style == style), way), number
+
+
+def _verdicts(store: Store, study: str) -> Mapping[tuple[str, str], list[str]]:
+    """Verdicts by match and place, of the judge by the rubric ``claims`` that gave most of them."""
+    judges = [key for key, spec in judges_of(store, study).items()
+              if spec["rubric"]["name"] == CLAIMS]  # fmt: skip
+    if not judges:
+        return {}
+    given = verdict_frame(store, study).filter(
+        pl.col("judge").is_in(judges), pl.col("verdict").is_not_null()
+    )
+    most = given.filter(pl.col("judge") == pl.col("judge").mode().sort().first())
+    found: dict[tuple[str, str], list[str]] = {}
+    for match, place, verdict in most.select("match", "place", "verdict").iter_rows():
+        found.setdefault((match, place), []).append(verdict)
+    return found
+
+
+def _judged(verdicts: list[str] | None) -> tuple[int | None, int | None, int | None]:
+    if verdicts is None:
+        return None, None, None
+    none, belied = verdicts.count("none"), verdicts.count("contradicts")
+    return len(verdicts), len(verdicts) - none, belied
 
 
 def _length(found: Sized | None) -> int | None:

@@ -38,7 +38,7 @@ def judge(
         str | None,
         typer.Option(
             "--judge",
-            help="A rubric: hallucination, honesty, promises or a .yaml file.",
+            help="A rubric: claims, hallucination, honesty, promises or a .yaml file.",
             autocompletion=completion.rubrics,
         ),
     ] = None,
@@ -55,6 +55,14 @@ def judge(
         typer.Option(min=1, help="Judge so many matches, drawn at random.", show_default="all"),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the sample.")] = 0,
+    player: Annotated[
+        str | None,
+        typer.Option(
+            help="Judge the matches alone in which this player sits.",
+            metavar="LABEL",
+            show_default="everybody's",
+        ),
+    ] = None,
     budget: Annotated[
         list[str] | None,
         typer.Option(help="What the judge may spend on the study in all its runs.", metavar=CAPS),
@@ -92,7 +100,7 @@ def judge(
         with needing("analysis"):
             judge = ct.judges.judge_of(by, player_entry(model or "vllm/any"))
         if ask:
-            _ask(opened, study, judge, sample, seed, json)
+            _ask(opened, study, judge, sample, seed, player, json)
             return
         known = ct.models.load_prices(prices)
         cap = cap_of(budget or [])
@@ -101,8 +109,9 @@ def judge(
         if dry_run or costs(judge.seat.model, known):
             with err.status(f"{study}: estimating"):
                 takes = ct.judges.estimate_judging(
-                    opened, study, judge, sample=sample, seed=seed, again=again, prices=known
-                )
+                    opened, study, judge, sample=sample, seed=seed, player=player, again=again,
+                    prices=known,
+                )  # fmt: skip
             doubts = list(
                 ct.studies.shortfalls(
                     takes.amounts, cap, takes.spent, key="--budget ", who="the judge"
@@ -116,8 +125,9 @@ def judge(
         try:
             with StatusLine().shown(f"{study}: judging") as tell:
                 state = ct.judge(
-                    opened, study, judge, sample=sample, seed=seed, again=again, budget=cap,
-                    prices=known, concurrency=concurrency, cache=cache_at(cache, cache_file),
+                    opened, study, judge, sample=sample, seed=seed, player=player, again=again,
+                    budget=cap, prices=known, concurrency=concurrency,
+                    cache=cache_at(cache, cache_file),
                     progress=lambda state: tell(_how_far(study, judge, state)),
                 )  # fmt: skip
         except KeyboardInterrupt:
@@ -176,10 +186,11 @@ def _ask(
     judge: ct.judges.Judge,
     sample: int | None,
     seed: int,
+    player: str | None,
     as_json: bool,
 ) -> None:
     """Show the first question as the judge would read it."""
-    match, item = ct.judges.first_item(store, study, judge, sample=sample, seed=seed)
+    match, item = ct.judges.first_item(store, study, judge, sample=sample, seed=seed, player=player)
     messages = [message.model_dump() for message in judge.messages(item)]
     if as_json:
         print_json({"match": match, "item": item.name, "messages": messages})

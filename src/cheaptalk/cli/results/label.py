@@ -29,7 +29,7 @@ def label(
         str,
         typer.Option(
             "--judge",
-            help="A rubric: hallucination, honesty, promises or a .yaml file.",
+            help="A rubric: claims, hallucination, honesty, promises or a .yaml file.",
             autocompletion=completion.rubrics,
         ),
     ],

@@ -314,15 +314,24 @@ def some(store: Store, study: str, ids: Sequence[str], batch: int = 200) -> Iter
         yield from (by_id[id_] for id_ in wanted if id_ in by_id)
 
 
-def ended_matches(store: Store, study: str, status: Status) -> list[tuple[str, str]]:
-    """The ids and games of a study's matches that ended so, in the order of storing."""
+def ended_matches(
+    store: Store, study: str, status: Status, player: str | None = None
+) -> list[tuple[str, str]]:
+    """The ids and games of a study's matches that ended so, in the order of storing.
+
+    Args:
+        player: a label: those alone in which this player sits.
+    """
     query = (
         sa.select(matches.c.id, configurations.c.game)
         .join(configurations, configurations.c.id == matches.c.configuration_id)
         .where(matches.c.number.in_(members_of(study)), matches.c.status == status.value)
         .order_by(matches.c.number)
     )
+    places = {place for one in places_of(store, study).values() for place in one} if player else ()
     with store.reading() as connection:
+        if player:
+            query = query.where(_seated(people_of(connection, study), places, player))
         return [(id_, game) for id_, game in connection.execute(query)]
 
 
