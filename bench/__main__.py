@@ -28,6 +28,7 @@ from bench import (
     models,
     pages,
     participants,
+    profile_coverage,
     room_pages,
     rooms,
     scale,
@@ -60,6 +61,7 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "mean_coverage": mean_coverage.rows,
     "effect_coverage": effect_coverage.rows,
     "difference_coverage": difference_coverage.rows,
+    "profile_coverage": profile_coverage.rows,
 }
 RESULTS = Path(__file__).parent / "results.md"
 HEAD = ("| what | measured | goal | met | how |", "|---|---|---|---|---|")

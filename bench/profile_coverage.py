@@ -6,10 +6,12 @@ intervals 93 to 97 % are to hold it. What hardly ever varies, such as a share of
 out: its intervals may only be too wide.
 """
 
+import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -17,9 +19,12 @@ import numpy as np
 
 import cheaptalk as ct
 from bench.rows import Row
+from cheaptalk.models import ModelCall, Reply
+from cheaptalk.models.scripted import legal
 from cheaptalk.reports.recipes.tables import Estimate
 
 PROFILES = 500
+PAIRS = 40
 LEAST, MOST = 93, 97
 """Percent of intervals that are to hold the truth."""
 KNOWN: Mapping[str, Any] = {
@@ -65,6 +70,46 @@ def coverage(profiles: int, size: str, seed: int = 0) -> dict[str, tuple[float, 
     return covered
 
 
+class Undecided:
+    """A model that answers at random, and flips coins of its own where it accepts or rejects."""
+
+    def __init__(self, seed: int) -> None:
+        self.luck = Random(seed)  # noqa: S311 - of a simulation
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        """Reply at once."""
+        answer = json.loads(legal(call))
+        schema = call.form.json_schema if call.form is not None else {}
+        decision = schema.get("properties", {}).get("decision", {}).get("enum")
+        if decision:
+            answer["decision"] = self.luck.choice(decision)
+        return Reply(text=json.dumps(answer), model="undecided", finish="stop")
+
+
+def twice(profiles: int, seed: int = 0) -> list[float]:
+    """Percent of numbers by which two profiles of one player on the same deals are told apart."""
+    battery = ct.profiles.battery()
+    entry = ct.players.RosterEntry.model_validate({"model": "script/legal"})
+    found = []
+    for number in range(profiles):
+        both = []
+        for turn in range(2):
+            study = battery.study("undecided", entry, "small")
+            models = Undecided(2 * (seed + number) + turn)
+            with (
+                TemporaryDirectory() as folder,
+                ct.Store.open(Path(folder) / "store.sqlite", create=True) as store,
+            ):
+                ct.run(study, store, workers=1, models=models)
+                both.append(
+                    ct.profiles.profile_of(store, study.name, "undecided", entry, battery, "small")
+                )
+        before = json.loads(json.dumps(both[0].as_json()))
+        changed = ct.profiles.changes(both[1], before)
+        found.append(100 * sum(one.told for one in changed) / len(changed))
+    return found
+
+
 def rows() -> Iterator[Row]:
     """The worst coverage of the numbers of a theme as a whole, and the mean over all numbers."""
     found = coverage(PROFILES, "small")
@@ -74,6 +119,9 @@ def rows() -> Iterator[Row]:
     yield Row("mean coverage of a profile's intervals", mean, "%", (">=", LEAST), note)
     yield Row("mean coverage of a profile's intervals", mean, "%", ("<=", MOST), note)
     yield Row("least coverage of a profile's interval", min(held), "%", (">=", LEAST - 3), note)
+    told = float(np.mean(twice(PAIRS)))
+    note = f"mean of {PAIRS} pairs of small profiles of a player with luck of its own"
+    yield Row("numbers by which a player is told from itself", told, "%", ("<=", 5), note)
 
 
 if __name__ == "__main__":
