@@ -51,8 +51,8 @@ def clock() -> Clock:
     return Clock()
 
 
-def lane_at(clock: Clock, seed: int = 1) -> Lane:
-    return Lane("tiny", clock=clock, luck=luck(seed))
+def lane_at(clock: Clock, seed: int = 1, name: str = "tiny") -> Lane:
+    return Lane(name, clock=clock, luck=luck(seed))
 
 
 # What a reply means
@@ -296,16 +296,24 @@ def test_an_answer_between_shows_that_it_is_not_the_key(clock: Clock) -> None:
 
 
 def test_a_server_that_was_never_there_is_given_up_after_a_moment(clock: Clock) -> None:
-    lane = lane_at(clock)
-    fail(lane, unreachable(), IN_A_ROW)
-    assert lane.given_up is None, "it may be about to start"
+    server, guest = lane_at(clock), lane_at(clock, name="guest/mine")
+    for lane in (server, guest):
+        fail(lane, unreachable(), IN_A_ROW)
+        assert lane.given_up is None, "it may be about to start"
     clock.now += GRACE
-    fail(lane, unreachable(), 1)
-    assert lane.given_up is not None
-    assert not lane.given_up.wrong
-    assert lane.given_up.reason == (
+    for lane in (server, guest):
+        fail(lane, unreachable(), 1)
+        assert lane.given_up is not None
+        assert not lane.given_up.wrong
+    assert server.given_up is not None
+    assert server.given_up.reason == (
         f"tiny brought no usable answer to the last {IN_A_ROW + 1} calls: connection refused; "
         "see that its URL is right and its server up and in order, then resume"
+    )
+    assert guest.given_up is not None
+    assert guest.given_up.reason.endswith(
+        "see that it runs, and has the URL and the token that are shown as the run begins, then "
+        "resume"
     )
 
 

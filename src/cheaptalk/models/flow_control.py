@@ -299,9 +299,12 @@ class Lane:
         enough = min(GRACE, self.patience) if never else self.patience
         if row.total() >= IN_A_ROW and self.clock() - self._row_began >= enough:
             self.paused_until = self.clock() + LONGEST
+            at_fault = "its URL is right and its server up and in order"
+            if self.name.startswith("guest/"):
+                at_fault = "it runs, and has the URL and the token that are shown as the run begins"
             return GivenUp(
                 f"{self.name} brought no usable answer to the last {row.total()} calls: {detail}; "
-                "see that its URL is right and its server up and in order, then resume",
+                f"see that {at_fault}, then resume",
                 wrong=False,
             )
         return None

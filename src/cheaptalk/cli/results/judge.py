@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -27,6 +26,7 @@ from cheaptalk.cli.shared.options import (
 )
 from cheaptalk.cli.shared.printing import err, hint, out, print_json, print_table, say
 from cheaptalk.cli.shared.progress import StatusLine
+from cheaptalk.cli.shared.retyping import retyped
 from cheaptalk.cli.shared.sentences import cost_text, counted, see_verdicts, state_notes
 from cheaptalk.extras import needing
 
@@ -151,20 +151,7 @@ def _announce(study: str, *lines: str) -> None:
 
 def _again(context: typer.Context, *more: str) -> str:
     """The command as it was typed, with more options, and without --dry-run and --json."""
-    words = ["cheaptalk", "judge"]
-    for one in context.command.params:
-        name, value = str(one.name), context.params.get(str(one.name))
-        source = context.get_parameter_source(name)
-        if value is None or source is None or source.name != "COMMANDLINE":
-            continue
-        if one.param_type_name == "argument":
-            words.append(str(value))
-        elif not isinstance(value, bool):
-            for each in value if isinstance(value, list | tuple) else [value]:
-                words += [one.opts[0], str(each)]
-        elif name in ("cache", "again", "allow_failures"):
-            words.append((one.opts if value else one.secondary_opts)[0])
-    return shlex.join([*words, *(option for option in more if option not in words)])
+    return retyped(context, *more, without=("json", "dry_run", "ask", "report"))
 
 
 def _unit(judge: ct.judges.Judge) -> str:

@@ -100,6 +100,7 @@ OURS = {
         "self-play",
     ),
     "cheaptalk.rubrics": (
+        "claims",
         "hallucination",
         "honesty",
         "promises",

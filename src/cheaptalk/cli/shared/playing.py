@@ -170,7 +170,7 @@ def play_study(
     players: Sequence[str] = (),
     rosters: Sequence[str] = (),
     *,
-    quiet: bool = False,
+    again: str | None = None,
 ) -> None:
     """Play what is left of a study, and say what it takes and what came of it.
 
@@ -178,7 +178,8 @@ def play_study(
         name: where it was written, with which what is said against it begins.
         path: the store.
         players, rosters: those of the command line, whom a pairing must seat.
-        quiet: say at its end only what is left.
+        again: the command that goes on, where that is not ``cheaptalk resume``; a run that leaves
+            nothing then says nothing at its end.
 
     Raises:
         CheaptalkError: it cannot be played.
@@ -214,15 +215,15 @@ def play_study(
             progress = _run(checked, path, options, expected, seen, door)
     except KeyboardInterrupt:
         for progress in seen:
-            _summarise(study, path, progress, time.monotonic() - started, options)
+            _summarise(study, path, progress, time.monotonic() - started, options, again)
         if seen:
-            again = f"go on with: {_resume(study, path, options, seen[0].left)}"
+            on = f"go on with: {again or _resume(study, path, options, seen[0].left)}"
         else:
-            again = "nothing was played; run it again"
-        say(f"stopped; {again}", to=err, whole=True)
+            on = "nothing was played; run it again"
+        say(f"stopped; {on}", to=err, whole=True)
         raise
-    if not quiet or progress.left:
-        _summarise(study, path, progress, time.monotonic() - started, options)
+    if again is None or progress.left:
+        _summarise(study, path, progress, time.monotonic() - started, options, again)
     if progress.waiting:
         raise typer.Exit(WAITING)
     if progress.left and (progress.halted or not options.allow_failures):
@@ -405,6 +406,7 @@ def _summarise(
     progress: ct.Progress,
     seconds: float,
     options: PlayOptions,
+    again: str | None,
 ) -> None:
     counts = {status.value: count for status, count in progress.counts.items()}
     if options.json:
@@ -452,7 +454,7 @@ def _summarise(
         return
     if progress.halted:
         say(f"halted: {progress.halted}")
-    hint(_next_step(study, path, progress, options))
+    hint(_next_step(study, path, progress, options, again))
 
 
 def _rates(answers: dict[str, Counter[str]]) -> Iterator[str]:
@@ -470,8 +472,14 @@ def _rates(answers: dict[str, Counter[str]]) -> Iterator[str]:
         yield f"{counted(total, 'answer')} of {player}: {said}"
 
 
-def _next_step(study: ct.Study, path: str, progress: ct.Progress, options: PlayOptions) -> str:
-    """What there is to do after a run: to report it, or what helps it on."""
+def _next_step(
+    study: ct.Study, path: str, progress: ct.Progress, options: PlayOptions, typed: str | None
+) -> str:
+    """What there is to do after a run: to report it, or what helps it on.
+
+    Args:
+        typed: the command that goes on, where that is not ``cheaptalk resume``.
+    """
     where = at_store(path)
     if progress.rest and not progress.left:
         rest = counted(progress.rest, "match")
@@ -482,7 +490,7 @@ def _next_step(study: ct.Study, path: str, progress: ct.Progress, options: PlayO
     left = f"{progress.left:,} left"
     used_up = progress.used_up >= progress.left
     again = f"cheaptalk run FILE {where}{_options(options, progress.left)}"
-    on = _resume(study, path, options, progress.left)
+    on = typed or _resume(study, path, options, progress.left)
     if progress.short and progress.uncountable:
         return f"{left}; cap calls instead of tokens and dollars in the study's file, then: {again}"
     if progress.short or used_up:

@@ -22,11 +22,13 @@ from cheaptalk.cli.shared.options import (
 )
 from cheaptalk.cli.shared.playing import PlayOptions, play_study
 from cheaptalk.cli.shared.printing import err, print_json, say
+from cheaptalk.cli.shared.retyping import retyped
 from cheaptalk.extras import needing
 
 
 @with_options
 def profile(
+    context: typer.Context,
     player: Annotated[
         str,
         typer.Argument(
@@ -107,7 +109,7 @@ def profile(
         label = name or _name_of(player)
         entry = _entry(player)
         study = chosen.study(label, entry, size)
-        play_study(study.name, study, store, options, quiet=True)
+        play_study(study.name, study, store, options, again=retyped(context))
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
             found = ct.profiles.profile_of(opened, study.name, label, entry, chosen, size)
             page = to or Path(f"{label}-profile.html")

@@ -43,6 +43,8 @@ MOST = 64
 """Questions that one look shows at most."""
 LARGEST = 2**18
 """Bytes of the largest answer that is taken."""
+SAID = 200
+"""Characters that are kept of what was wrong with an answer."""
 FAREWELL = 5.0
 """Seconds within which guests come to hear that it is over."""
 GONE = broken("the run stopped before the guest came", retry=True, unreached=True)
@@ -243,6 +245,8 @@ class Door:
         if reply.done():  # what was taken counts, though it came in the last moment
             return reply.result()
         detail = f"the guest {name} gave no answer within {deadline:g} seconds"
+        if questions.refused is not None:
+            detail += f"; what it sent last was none: {questions.refused}"
         return Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
 
     def _known(self, request: web.Request) -> tuple[Questions, str]:
@@ -289,7 +293,11 @@ class Door:
             if not isinstance(said, dict) or not isinstance(call := said.pop("call", None), str):
                 raise ValueError('write the number of the question that is answered as its "call"')
             reply = read(said)
+        except web.HTTPRequestEntityTooLarge:
+            questions.refused = f"it was larger than {LARGEST:,} bytes"
+            raise
         except (ValueError, RecursionError) as error:
+            questions.refused = str(error)[:SAID]
             raise web.HTTPBadRequest(
                 text=f"this is no answer: {error}; the question is open still"
             ) from None

@@ -45,11 +45,13 @@ class Questions:
     Attributes:
         came: set once the guest has come.
         heard: set once it was told that it is over.
+        refused: why what it sent last was no answer; None where it was one.
     """
 
     def __init__(self) -> None:
         self.came = asyncio.Event()
         self.heard = asyncio.Event()
+        self.refused: str | None = None
         self._open: dict[str, Question] = {}
         self._closed: OrderedDict[str, str | None] = OrderedDict()
         self._bell = asyncio.Event()
@@ -108,6 +110,7 @@ class Questions:
         Raises:
             NotOpen: the question is not open, or another answer was taken.
         """
+        self.refused = None
         digest = hashlib.sha256(msgspec.json.encode(said, order="deterministic")).hexdigest()
         question = self._open.get(number)
         if question is not None:
