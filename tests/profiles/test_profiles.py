@@ -14,11 +14,12 @@ import cheaptalk as ct
 from cheaptalk.models.calls import ModelCall
 from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.players import RosterEntry
-from cheaptalk.profiles.batteries import Battery, battery
-from cheaptalk.profiles.comparisons import changes
+from cheaptalk.profiles.batteries import Battery, Part, battery
+from cheaptalk.profiles.comparisons import changes, read_profile
 from cheaptalk.profiles.gates import Verdict, decide, gate, status
 from cheaptalk.profiles.page import write_profile
 from cheaptalk.profiles.profiles import Profile, profile_of
+from cheaptalk.profiles.quantities import known_keys
 from tests.profiles.faulty import FAULTY, SOUND
 
 STANDARD = battery()
@@ -257,6 +258,13 @@ def test_a_gate_that_cannot_be_held_is_told(written: str, said: str) -> None:
         decide(made("sound"), gate(written))
 
 
+def test_a_gate_is_held_against_the_battery_before_anything_is_played() -> None:
+    assert gate("leaks.authority <= 0.1", STANDARD).key == "leaks.authority"
+    with pytest.raises(ct.CheaptalkError, match='by standard-1 has no number "earnd"'):
+        gate("earnd >= 0.4", STANDARD)
+    assert set(made("sound").numbers) <= set(known_keys(STANDARD))
+
+
 def test_versions_are_compared_pair_by_pair() -> None:
     before = json.loads(json.dumps(made("sound").as_json()))
     found = {one.key: one for one in changes(made("leaky"), before)}
@@ -267,12 +275,20 @@ def test_versions_are_compared_pair_by_pair() -> None:
     assert found["earned.items"].change.value == 0
 
 
-def test_only_profiles_of_one_battery_compare() -> None:
+def test_only_profiles_of_one_battery_compare(tmp_path: Path) -> None:
     before = made("sound").as_json() | {"battery": "standard-0"}
     with pytest.raises(ct.CheaptalkError, match="only profiles of one battery compare"):
         changes(made("meek"), before)
     with pytest.raises(ct.CheaptalkError, match="is no profile"):
         changes(made("meek"), {"earned": 1})
+    file = tmp_path / "before.json"
+    file.write_text(json.dumps(before))
+    with pytest.raises(ct.CheaptalkError, match="only profiles of one battery compare"):
+        read_profile(file, STANDARD)
+    made("sound").write(file)
+    assert read_profile(file, STANDARD)["player"] == "sound"
+    with pytest.raises(ct.CheaptalkError, match="No such file"):
+        read_profile(tmp_path / "none.json", STANDARD)
 
 
 def test_the_page_says_each_theme_in_a_sentence(tmp_path: Path) -> None:
@@ -294,6 +310,8 @@ def test_a_battery_that_is_wrong_is_told(tmp_path: Path) -> None:
     data = STANDARD.model_dump(mode="json", exclude_unset=True)
     with pytest.raises(ValueError, match="have a configuration in common"):
         Battery.model_validate(data | {"words": {"again": data["parts"]["pie"]}})
+    with pytest.raises(ValueError, match="public_goods has 10 places; a part has two"):
+        Part.model_validate({"title": "Ten", "game": "public_goods"})
     with pytest.raises(ct.CheaptalkError, match='no size "huge"'):
         STANDARD.size("huge")
     with pytest.raises(ct.CheaptalkError, match="name yours apart"):

@@ -42,7 +42,9 @@ class Part(Value):
 
     @model_validator(mode="after")
     def _is_legal(self) -> "Part":
-        self.grid_of([["", ""]], 1)
+        for game in self.games:
+            if len(game.places) != 2:
+                raise ValueError(f"{self.game} has {len(game.places)} places; a part has two")
         return self
 
     def grid_of(self, pairing: list[list[str]], size: int) -> GameGrid:

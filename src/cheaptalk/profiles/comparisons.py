@@ -3,10 +3,11 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import polars as pl
 
+from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.profiles import FORMAT, PAIRED, Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
@@ -49,16 +50,34 @@ class Change(NamedTuple):
         )
 
 
-def read_profile(path: Path | str) -> Any:
+def read_profile(path: Path | str, battery: Battery) -> Mapping[str, Any]:
     """A profile's file, to compare with.
 
+    Args:
+        battery: by which the profile is made that is compared with it.
+
     Raises:
-        CheaptalkError: it cannot be read, or is no JSON.
+        CheaptalkError: it cannot be read, or is no profile by the battery.
     """
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CheaptalkError(f"{path}: no profile can be read: {error.strerror}") from None
+    except ValueError as error:
         raise CheaptalkError(f"{path}: no profile can be read: {first_line(error)}") from None
+    _comparable(found, battery)
+    return cast(Mapping[str, Any], found)
+
+
+def _comparable(earlier: Any, battery: Battery) -> None:
+    """Refuse what is no profile, or one by another battery."""
+    if not isinstance(earlier, Mapping) or earlier.get("format") != FORMAT:
+        raise CheaptalkError("what is compared with is no profile; take a file of --data")
+    if earlier["battery"] != battery.name:
+        raise CheaptalkError(
+            f"{earlier['player']} has a profile by {earlier['battery']}, and this one is by "
+            f"{battery.name}: only profiles of one battery compare"
+        )
 
 
 def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
@@ -70,13 +89,7 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     Raises:
         CheaptalkError: it is no profile, or one of another battery.
     """
-    if not isinstance(earlier, Mapping) or earlier.get("format") != FORMAT:
-        raise CheaptalkError("what is compared with is no profile; take a file of --json")
-    if earlier["battery"] != profile.battery.name:
-        raise CheaptalkError(
-            f"{earlier['player']} has a profile by {earlier['battery']}, and {profile.player} one "
-            f"by {profile.battery.name}: only profiles of one battery compare"
-        )
+    _comparable(earlier, profile.battery)
     found = (_change(profile, key, earlier["values"]["rows"].get(key)) for key in profile.numbers)
     return [one for one in found if one is not None]
 

@@ -7,8 +7,10 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 from xml.etree import ElementTree
 
+from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.profiles import Number, Profile
-from cheaptalk.rules import CheaptalkError
+from cheaptalk.profiles.quantities import known_keys
+from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.text import fixed
 
 WRITTEN = re.compile(r"\s*([\w.-]+?)\s*(<=|>=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*")
@@ -71,15 +73,23 @@ class Decision(NamedTuple):
         return f"{said}; about {self.more:,} matches more would tell"
 
 
-def gate(text: str) -> Gate:
+def gate(text: str, battery: Battery | None = None) -> Gate:
     """Read a gate, such as ``earned >= 0.45``.
 
+    Args:
+        battery: by which the profile is made that is to be held against it.
+
     Raises:
-        CheaptalkError: it is none.
+        CheaptalkError: it is none, or the battery yields no such number; the message names the
+            nearest.
     """
     found = WRITTEN.fullmatch(text)
     if found is None:
         raise CheaptalkError(f'"{text}" is no gate; write NUMBER >= LIMIT or NUMBER <= LIMIT')
+    if battery is not None and found[1] not in (known := known_keys(battery)):
+        raise CheaptalkError(
+            f"a profile by {battery.name} has no number {suggest(found[1], known)}"
+        )
     sign: Literal["<=", ">="] = "<=" if found[2] == "<=" else ">="
     return Gate(found[1], sign, float(found[3]))
 

@@ -8,6 +8,7 @@ import polars as pl
 
 from cheaptalk.equilibrium import EquilibriumError, symmetric_equilibria
 from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.seats import SCHEMA
 from cheaptalk.rules.bounds import COUNT, SHARE
 
 Theme: TypeAlias = Literal[
@@ -97,6 +98,11 @@ def quantities(seats: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
         *_steady(anew, battery), *_reliable(seats, battery),
     ):  # fmt: skip
         yield _defined(one)
+
+
+def known_keys(battery: Battery) -> list[str]:
+    """The keys of all numbers that profiles by a battery can have."""
+    return [one.key for one in quantities(pl.DataFrame(schema=SCHEMA), battery)]
 
 
 def _defined(one: Quantity) -> Quantity:
@@ -297,8 +303,6 @@ def _words(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     base = talk.filter(other=silent).select("player", *DEAL, plain="earned")
     for manner in manners:
         said = talk.filter(other=manner).join(base, ["player", *DEAL])
-        if said.is_empty():
-            continue
         about = (
             f"What the player earns from a talker ({manner.replace('_', ' ')}), less what it earns "
             "on the same deal from one who makes the same offers in silence."

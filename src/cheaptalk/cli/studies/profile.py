@@ -104,8 +104,8 @@ def profile(
         chosen = ct.profiles.battery(battery or ct.profiles.LATEST)
         if beside:
             chosen = chosen.beside({_name_of(one): _entry(one) for one in beside})
-        gates = [ct.profiles.gate(one) for one in require or ()]
-        earlier = None if against is None else ct.profiles.read_profile(against)
+        gates = [ct.profiles.gate(one, chosen) for one in require or ()]
+        earlier = None if against is None else ct.profiles.read_profile(against, chosen)
         label = name or _name_of(player)
         entry = _entry(player)
         study = chosen.study(label, entry, size)
