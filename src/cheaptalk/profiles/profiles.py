@@ -148,21 +148,21 @@ def profile_of(
     """
     found = seats(store, study, battery, player, battery.alike(entry))
     numbers = {one.key: number for one in quantities(found, battery)
-               if (number := _number(one, player, battery)) is not None}  # fmt: skip
+               if (number := _number(one, player, battery, found)) is not None}  # fmt: skip
     if not numbers:
         raise CheaptalkError(f"{study}: no match of {player} has ended; play them first")
     return Profile(player, battery, size, study, found, numbers)
 
 
-def _number(of: Quantity, player: str, battery: Battery) -> Number | None:
-    """A quantity's means, of those who have values wherever the player has; None where it has
+def _number(of: Quantity, player: str, battery: Battery, table: pl.DataFrame) -> Number | None:
+    """A quantity's means, of those who sit wherever the player has values; None where it has
     none."""
     seats = of.values.filter(player=player).select(SEAT).unique()
     if seats.is_empty():
         return None
     values = of.values.join(seats, SEAT)
-    covered = values.group_by("player").agg(pl.struct(SEAT).n_unique().alias("seats"))
-    whole = set(covered.filter(pl.col("seats") == len(seats))["player"])
+    filled = table.join(seats, SEAT).group_by("player").agg(pl.struct(SEAT).n_unique().alias("of"))
+    whole = set(filled.filter(pl.col("of") == len(seats))["player"]) & set(values["player"])
     who = [player, *(name for name in battery.panel if name != player and name in whole)]
     values = values.filter(pl.col("player").is_in(who))
     means = mean_intervals(
