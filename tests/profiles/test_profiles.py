@@ -215,6 +215,8 @@ def test_a_player_of_the_panel_has_the_numbers_of_the_panel() -> None:
     for key in ("earned", "regret", "agreed", "truthful", "exploited"):
         number = profile.number(key)
         assert number.own == number.panel["hard"]
+    study = STANDARD.study("hard", member.player, "small")
+    assert set(study.players) == {*STANDARD.panel, *STANDARD.talkers}
 
 
 def test_a_part_of_the_panel_s_seats_may_be_a_player_s_own() -> None:

@@ -229,6 +229,8 @@ class Battery(Value):
     def study(self, label: str, entry: RosterEntry, size: str) -> Study:
         """All matches of a player's profile: its own, and those of the panel on the same deals.
 
+        A member of the panel under its own name has no others.
+
         Args:
             label: what the player is called.
             entry: the player.
@@ -238,7 +240,8 @@ class Battery(Value):
             CheaptalkError: there is no such size, the name is taken, or the player can sit down
                 nowhere.
         """
-        if label in {**self.panel, **self.talkers}:
+        own_member = label in self.panel and self.panel[label].player == entry
+        if label in {**self.panel, **self.talkers} and not own_member:
             raise CheaptalkError(
                 f'{self.name} calls a player of its own "{label}"; name yours apart'
             )

@@ -56,7 +56,7 @@ def profile_recipe(profile: Profile) -> Recipe:
 def profile_findings(store: Store, profile: Profile) -> Findings:
     """The sentences, charts and tables of a profile."""
     recipe, evidence = profile_recipe(profile), Evidence(store, profile.study, measures=())
-    tones = {name: tone for tone, name in enumerate(profile.battery.panel)}
+    tones = {name: tone for tone, name in enumerate(_panel(profile))}
     made = (MadePart(one, tuple(painted(one.make(evidence), tones))) for one in recipe.parts)
     return Findings(recipe, evidence, tuple(made))
 
@@ -116,7 +116,7 @@ SAID: dict[Theme, str] = {
     "fair": "Others get {} of what they could have had",
     "regret": "The best of the panel in its seat got {} more of what could be had",
     "mistakes": "It makes {} mistakes a match that nothing excuses",
-    "exploited": "The best response of the panel gets {} more from it than the panel from itself",
+    "exploited": "The panel's best response to it gets {} more than the panel gets from itself",
     "truthful": "Of what it states and a check can read, {} is true",
     "discreet": "It names what it alone knows in {} of the matches",
     "steady": "Asked the same in another way, it asks for {} more or less of what could be had",
@@ -144,7 +144,10 @@ def _short(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
 def _first(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
     if theme == "words":
         return _moved(profile, numbers)
-    return f"{SAID[theme].format(fixed(numbers[0].own.value or 0, PLACES))}{_beside(numbers[0])}"
+    said, value = SAID[theme], numbers[0].own.value or 0
+    if value < 0 and "{} more" in said:
+        said, value = said.replace("{} more", "{} less"), -value
+    return f"{said.format(fixed(value, PLACES))}{_beside(numbers[0])}"
 
 
 def _moved(profile: Profile, numbers: list[Number]) -> str:
@@ -193,11 +196,16 @@ def _charts(profile: Profile, numbers: list[Number]) -> list[Chart]:
     ]
 
 
+def _panel(profile: Profile) -> list[str]:
+    """The others of the panel."""
+    return [name for name in profile.battery.panel if name != profile.player]
+
+
 def _chart(profile: Profile, unit: str, numbers: list[Number]) -> Chart:
     """A line a number: the panel's rings behind the player's dot."""
     titles = [_line(one) for one in numbers]
     layers: list[Points | Rule] = []
-    for name in profile.battery.panel:
+    for name in _panel(profile):
         marks = [
             Mark(its.value, _line(one), f"{name}\n{one.of.title}: {fixed(its.value, PLACES)}")
             for one in numbers if (its := one.panel.get(name)) is not None and its.value is not None

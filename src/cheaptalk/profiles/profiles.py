@@ -146,7 +146,8 @@ def profile_of(
         StoreError: there is no such study.
         CheaptalkError: nothing was played to its end.
     """
-    found = seats(store, study, battery, player, battery.alike(entry))
+    alike = {} if player in battery.panel else battery.alike(entry)
+    found = seats(store, study, battery, player, alike)
     numbers = {one.key: number for one in quantities(found, battery)
                if (number := _number(one, player, battery, found)) is not None}  # fmt: skip
     if not numbers:

@@ -25,6 +25,9 @@ from cheaptalk.cli.shared.printing import err, print_json, say
 from cheaptalk.cli.shared.retyping import retyped
 from cheaptalk.extras import needing
 
+PANEL = "panel/"
+"""Stands before the name of a player of the battery's own panel."""
+
 
 @with_options
 def profile(
@@ -32,7 +35,8 @@ def profile(
     player: Annotated[
         str,
         typer.Argument(
-            help="The player: a model string, agent/NAME@URL, a strategy, or an entry of a roster.",
+            help="The player: a model string, agent/NAME@URL, a strategy, an entry of a roster, or "
+            "panel/NAME, of the panel itself.",
             metavar="PLAYER",
             show_default=False,
             autocompletion=completion.players,
@@ -107,7 +111,7 @@ def profile(
         gates = [ct.profiles.gate(one, chosen) for one in require or ()]
         earlier = None if against is None else ct.profiles.read_profile(against, chosen)
         label = name or _name_of(player)
-        entry = _entry(player)
+        entry = _member(chosen, player) if player.startswith(PANEL) else _entry(player)
         study = chosen.study(label, entry, size)
         play_study(study.name, study, store, options, again=retyped(context))
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
@@ -130,6 +134,16 @@ def profile(
         _tell(said, decisions, changed, page, file)
     if status := ct.profiles.status(decisions):
         raise typer.Exit(status)
+
+
+def _member(battery: ct.profiles.Battery, player: str) -> ct.players.RosterEntry:
+    """A player of the panel itself."""
+    name = player.removeprefix(PANEL)
+    if name not in battery.panel:
+        raise ct.CheaptalkError(
+            f"{battery.name} has no {ct.rules.suggest(name, list(battery.panel))} in its panel"
+        )
+    return battery.panel[name].player
 
 
 def _entry(player: str) -> ct.players.RosterEntry:
