@@ -128,8 +128,11 @@ SAID: dict[Theme, str] = {
 def _sentence(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
     """What a theme's first number says, and where its others are least and most."""
     said = _first(profile, theme, numbers)
+    again = next((one for one in numbers if one.of.key == "steady.again"), None)
+    if again is not None:
+        said += f"; in the same way again, for {fixed(again.own.value or 0, PLACES)}"
     within = f"{numbers[0].of.key}."
-    others = [one for one in numbers if one.of.key.startswith(within)]
+    others = [one for one in numbers if one.of.key.startswith(within) and one is not again]
     if len(others) > 1 and theme != "words":
         low, *_, high = sorted(others, key=lambda one: one.own.value or 0)
         if (high.own.value or 0) - (low.own.value or 0) > 0.5 * 10**-PLACES:
@@ -227,8 +230,11 @@ def _mark(profile: Profile, one: Number) -> Mark:
 
 def _lead(profile: Profile, one: Number) -> Lead | None:
     """The player's matches behind a number, where they are of one game."""
-    games = one.of.values.filter(player=profile.player)["game"].unique()
-    return Lead(games[0], {"player": profile.player}) if len(games) == 1 else None
+    own = one.of.values.filter(player=profile.player)
+    games, configurations = own["game"].unique(), sorted(set(own["configuration"]))
+    if len(games) > 1:
+        return None
+    return Lead(games[0], {"player": profile.player, "configuration": ",".join(configurations)})
 
 
 def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable:
@@ -236,6 +242,7 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
     rows = []
     for one in numbers:
         row: dict[str, Any] = {
+            "key": one.of.key,
             "what": _line(one),
             "unit": one.of.unit,
             "rank": one.rank,
@@ -255,5 +262,6 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
          Header("rank", "Place", places=0), *panel),
         caption=f"{capital(' or '.join(dict.fromkeys(one.of.unit for one in numbers)))}: "
         f"{profile.player}, and {counted(len(members), 'player')} of the panel.",
+        leads=lambda row: _lead(profile, profile.numbers[row["key"]]),
         notes=tuple(dict.fromkeys(one.of.about for one in numbers)), counts=COUNTS,
     )  # fmt: skip
