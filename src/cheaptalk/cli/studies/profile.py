@@ -35,8 +35,8 @@ def profile(
     player: Annotated[
         str,
         typer.Argument(
-            help="The player: a model string, agent/NAME@URL, a strategy, an entry of a roster, or "
-            "panel/NAME, of the panel itself.",
+            help="The player: a model string, agent/NAME@URL, a strategy, ROSTER:LABEL or an entry "
+            "as in a roster, or panel/NAME, of the panel itself.",
             metavar="PLAYER",
             show_default=False,
             autocompletion=completion.players,
@@ -48,7 +48,7 @@ def profile(
         typer.Option("--name", help="What the player is called.", show_default="from PLAYER"),
     ] = None,
     size: Annotated[
-        str, typer.Option(help="How large: small takes some 300 matches, standard five times that.")
+        str, typer.Option(help="How large: small takes some 350 matches, standard five times that.")
     ] = "small",
     battery: Annotated[
         str | None,
@@ -147,6 +147,16 @@ def _member(battery: ct.profiles.Battery, player: str) -> ct.players.RosterEntry
 
 
 def _entry(player: str) -> ct.players.RosterEntry:
+    """A player as it is written, or by the name of its roster and its own."""
+    name, colon, label = player.partition(":")
+    if colon and (name in ct.players.roster_names() or Path(name).suffix in (".yaml", ".yml")):
+        try:
+            found = ct.players.rosters.chosen(player)
+        except ValueError as error:
+            raise ct.CheaptalkError(str(error)) from None
+        if len(found) > 1:
+            raise ct.CheaptalkError(f"{player} are {len(found)} players; name one of them")
+        return ct.players.RosterEntry.model_validate(found[label.strip()])
     return ct.players.RosterEntry.model_validate(player_entry(player))
 
 

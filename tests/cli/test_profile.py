@@ -1,0 +1,83 @@
+"""The command that finds out how an agent bargains."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Command
+
+BATTERY = """
+name: mine-1
+sizes: {small: 3}
+panel:
+  fair: {meaning: offers half, player: equal_split}
+  hard: {meaning: gives way late, player: {strategies: {bargaining: boulware}}}
+parts:
+  pie: {title: A pie, game: bargaining, fixed: {money: 100, horizon: 3, messages: false}}
+"""
+PROFILE = ("profile", "script/legal", "--name", "mine", "--battery", "mine.yaml")
+
+
+@pytest.fixture
+def at_home(cheaptalk: Command, tmp_path: Path) -> Command:
+    """The command line in a folder with a small battery."""
+    (tmp_path / "mine.yaml").write_text(BATTERY)
+    return cheaptalk
+
+
+def test_gates_decide_the_status_and_a_file_says_so(at_home: Command, tmp_path: Path) -> None:
+    passed = at_home(*PROFILE, "--require", "earned >= -1", "--junit", "gates.xml")
+    assert passed.status == 0
+    assert "Earnings: It earns 0." in passed.out
+    assert (tmp_path / "mine-profile.html").exists()
+    assert 'failures="0"' in (tmp_path / "gates.xml").read_text()
+    assert at_home(*PROFILE, "--require", "earned >= 2").status == 1
+    open_yet = at_home(*PROFILE, "--require", "earned >= 0.25", "--json")
+    assert open_yet.status == 3
+    told = json.loads(open_yet.out)
+    assert told["gates"][0]["verdict"] == "cannot tell"
+    assert told["numbers"].keys() == json.loads(
+        (tmp_path / "mine-profile.json").read_text()
+    )["numbers"].keys()  # fmt: skip
+    again = at_home(*PROFILE, "--against", "mine-profile.json")
+    assert "changed: nothing by more than chance would" in again.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--require", "earnd >= 0.4"), 'by mine-1 has no number "earnd" (did you mean "earned"?)'),
+        (("--against", "before.json"), "only profiles of one battery compare"),
+        (("--size", "huge"), 'mine-1 has no size "huge"'),
+        (("--beside", "equal_split", "--beside", "fair"), 'has a player "fair" of its own'),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_is_played(
+    at_home: Command, tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "before.json").write_text('{"format": 1, "player": "x", "battery": "other-1"}')
+    done = at_home(*PROFILE, *options)
+    assert done.status == 2
+    assert said in done.said
+    assert not (tmp_path / "cheaptalk.sqlite").exists()
+
+
+def test_players_of_rosters_and_of_the_panel_are_named(at_home: Command) -> None:
+    assert at_home("profile", "panel/hard", "--battery", "mine.yaml").status == 0
+    for player, said in (
+        ("panel/hrd", 'mine-1 has no "hrd" (did you mean "hard"?) in its panel'),
+        ("glee:gpt-9", 'glee: no player "gpt-9" (did you mean "gpt-4o"?)'),
+        ("glee:gpt-4o,o3-mini", "glee:gpt-4o,o3-mini are 2 players; name one of them"),
+        ("glee:gpt-4o", "set the environment variable OPENAI_API_KEY"),
+    ):
+        done = at_home("profile", player, "--battery", "mine.yaml")
+        assert (done.status, said in done.said) == (2, True), done.err
+
+
+def test_who_is_away_halts_it_and_the_same_command_goes_on(at_home: Command) -> None:
+    away = "agent/mine@http://127.0.0.1:1/act"
+    done = at_home("profile", away, "--battery", "mine.yaml", "--patience", "0")
+    assert done.status == 1
+    assert "no server answers" in done.out
+    assert f"go on with: cheaptalk profile {away} --battery mine.yaml --patience 0.0" in done.out
