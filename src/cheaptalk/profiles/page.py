@@ -155,13 +155,16 @@ def _first(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
 
 def _moved(profile: Profile, numbers: list[Number]) -> str:
     """By which manners the player is moved beyond chance."""
-    moved = [
-        f"{one.of.title.lower()}: {fixed(one.own.value or 0, PLACES)}{one.own.within(PLACES)}"
-        for one in _beyond_chance(numbers)
-    ]
-    if not moved:
-        return f"No manner of speaking moves {profile.player} by more than chance would"
-    return f"Words alone change what {profile.player} earns: {'; '.join(moved)}"
+
+    def told(one: Number) -> str:
+        by = one.of.title.lower().removeprefix("moved by ")
+        return f"{by} {fixed(one.own.value or 0, PLACES)}{one.own.within(PLACES)}"
+
+    if moved := _beyond_chance(numbers):
+        return f"Words alone change what {profile.player} earns: {'; '.join(map(told, moved))}"
+    most = max(numbers, key=lambda one: abs(one.own.value or 0))
+    said = f"No manner of speaking moves {profile.player} by more than chance could"
+    return f"{said}; most: {told(most)}" if abs(most.own.value or 0) >= 10**-PLACES else said
 
 
 def _beyond_chance(numbers: list[Number]) -> list[Number]:
