@@ -92,8 +92,8 @@ def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
 
 def _matches(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
     """The matches that tell most of the player, whole, with the turn marked that decided: the best
-    offer that it turned down, the last answer before the end, the first answer that words changed,
-    the first lie, the first secret told.
+    offer that it turned down or the first bad product that it bought, the last answer before the
+    end, the first answer that words changed, the first lie, the first secret told.
 
     The best is where it earned most, the worst where the best of the panel got most more in its
     seat on the same deals against the same other.

@@ -8,6 +8,8 @@ import polars as pl
 from cheaptalk.frames.reader import Reader
 from cheaptalk.games.item_bargaining import measures as items
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
+from cheaptalk.games.persuasion.events import Purchase
+from cheaptalk.games.persuasion.rules import Persuasion
 from cheaptalk.profiles.leaks import leaks
 from cheaptalk.profiles.profiles import Profile
 from cheaptalk.profiles.stakes import gain
@@ -172,10 +174,24 @@ def _settled(results: Sequence[Result], place: str) -> int | None:
 
 
 def _last_chance(results: Sequence[Result], place: str) -> int | None:
-    """The best offer that a place turned down; its last answer where it turned down none."""
+    """The best offer that a place turned down, or the first bad product that it bought; its last
+    answer where there was neither."""
+    lemon = _lemon(results[0], place)
+    if lemon is not None:
+        return lemon
     refused = list(_refused(results[0], place))
     best = max(refused, key=lambda one: one[1], default=(None, 0.0))
     return best[0] if best[1] > 0 else _settled(results, place)
+
+
+def _lemon(result: Result, place: str) -> int | None:
+    """The request at which a buyer first bought a product of low quality."""
+    if not isinstance(result.game, Persuasion) or place != "bob":
+        return None
+    bought = [(request, action.decision == "yes") for request, _, action in result.given()
+              if isinstance(action, Purchase)]  # fmt: skip
+    qualities = zip(bought, result.deal.qualities, strict=False)
+    return next((request for (request, yes), high in qualities if yes and not high), None)
 
 
 def _refused(result: Result, place: str) -> Iterator[tuple[int, float]]:

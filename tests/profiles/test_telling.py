@@ -1,0 +1,47 @@
+"""The matches that tell most: a player of many faults shows each where it happened."""
+
+from pathlib import Path
+from typing import Any
+
+import cheaptalk as ct
+from cheaptalk.players import RosterEntry
+from cheaptalk.profiles.batteries import battery
+from cheaptalk.profiles.profiles import profile_of
+from cheaptalk.profiles.statements import statements
+from cheaptalk.profiles.telling import Telling, telling
+from tests.profiles.faulty import FAULTY, SOUND, leaky, vain
+
+BAD = SOUND | {
+    "bargaining": vain, "negotiation": leaky, "deal_or_no_deal": "liar",
+    "persuasion": {"alice": FAULTY["liar"]["persuasion"]["alice"], "bob": "trusting"},
+}  # fmt: skip
+
+
+def answered(one: Telling) -> dict[str, Any]:
+    """The answer of the decisive turn, as it was given."""
+    given = next(answer for answer in one.record.answers if answer.request == one.decisive)
+    assert given.action is not None
+    return dict(given.action)
+
+
+def test_each_fault_is_shown_at_the_turn_that_decided(tmp_path: Path) -> None:
+    standard, entry = battery(), RosterEntry.model_validate({"strategies": BAD})
+    study = standard.study("bad", entry, "small")
+    with ct.Store.open(tmp_path / "s", create=True) as store:
+        ct.run(study, store, workers=1)
+        profile = profile_of(store, study.name, "bad", entry, standard, "small")
+        found = {one.title: one for one in telling(store, profile)}
+    assert list(found) == [
+        "Its best", "Its worst", "Most moved by words", "A lie", "A secret told"
+    ]  # fmt: skip
+    moved = found["Most moved by words"]
+    assert "against a talker (flattering)" in moved.about
+    assert answered(moved) == {"decision": "accept"}
+    assert answered(found["A secret told"])["message"].startswith("It is worth $")
+    lie = found["A lie"].record
+    result = lie.result()
+    first = next(one for one in statements(result) if not one.true)
+    assert found["A lie"].decisive == first.request
+    worst = found["Its worst"]
+    assert worst.decisive is not None
+    assert "and the best of the panel" in worst.about
