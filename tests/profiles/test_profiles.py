@@ -323,4 +323,4 @@ def test_a_battery_that_is_wrong_is_told(tmp_path: Path) -> None:
     with pytest.raises(ct.CheaptalkError, match='no size "huge"'):
         STANDARD.size("huge")
     with pytest.raises(ct.CheaptalkError, match="name yours apart"):
-        STANDARD.study("hard", STANDARD.panel["hard"].player, "small")
+        STANDARD.study("hard", STANDARD.panel["soft"].player, "small")

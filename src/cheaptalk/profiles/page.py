@@ -28,8 +28,11 @@ from cheaptalk.reports.recipes.parts import (
 )
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, WANTED, Header, ReportTable
 from cheaptalk.rules import counted
+from cheaptalk.studies import money
 from cheaptalk.text import capital, fixed
 
+SPENT = ("calls", "seconds", "tokens", "dollars")
+"""The numbers of what was spent, which sentences and tables tell."""
 PLACES = 2
 """Decimals of all numbers of a profile, which are shares."""
 COUNTS = ("match", "deal")
@@ -128,6 +131,8 @@ SAID: dict[Theme, str] = {
 def _sentence(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
     """What a theme's first number says, and where its others are least and most."""
     said = _first(profile, theme, numbers)
+    if theme == "reliable":
+        return f"{said}{_took(numbers)}."
     again = next((one for one in numbers if one.of.key == "steady.again"), None)
     if again is not None:
         said += f"; in the same way again, for {fixed(again.own.value or 0, PLACES)}"
@@ -151,6 +156,18 @@ def _first(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
     if value < 0 and "{} more" in said:
         said, value = said.replace("{} more", "{} less"), -value
     return f"{said.format(fixed(value, PLACES))}{_beside(numbers[0])}"
+
+
+def _took(numbers: list[Number]) -> str:
+    """What a match takes, for the end of a sentence; nothing where it takes no calls."""
+    means = {one.of.key: one.own.value or 0.0 for one in numbers}
+    if not means.get("calls"):
+        return ""
+    parts = [f"{fixed(means['calls'], 1)} calls", f"{fixed(means['seconds'], 1)} seconds",
+             f"{fixed(means['tokens'], 0)} tokens"]  # fmt: skip
+    if "dollars" in means:
+        parts.append(money(means["dollars"]))
+    return f"; a match takes {', '.join(parts)}"
 
 
 def _moved(profile: Profile, numbers: list[Number]) -> str:
@@ -195,11 +212,14 @@ def _beside(one: Number) -> str:
 
 
 def _charts(profile: Profile, numbers: list[Number]) -> list[Chart]:
-    """A chart for each unit that numbers have."""
-    units = dict.fromkeys(one.of.unit for one in numbers)
-    return [
-        _chart(profile, unit, [one for one in numbers if one.of.unit == unit]) for unit in units
-    ]
+    """A chart for each unit that numbers have; none of what was spent, and of no kind of failure
+    that never came."""
+    shown = [
+        one for one in numbers if one.of.key.partition(".")[0] not in SPENT
+        and not (one.of.key.startswith("failed.") and not one.own.value)
+    ]  # fmt: skip
+    units = dict.fromkeys(one.of.unit for one in shown)
+    return [_chart(profile, unit, [one for one in shown if one.of.unit == unit]) for unit in units]
 
 
 def _panel(profile: Profile) -> list[str]:

@@ -8,7 +8,7 @@ import polars as pl
 
 from cheaptalk.equilibrium import EquilibriumError, symmetric_equilibria
 from cheaptalk.profiles.batteries import Battery
-from cheaptalk.profiles.seats import SCHEMA
+from cheaptalk.profiles.seats import FAILURES, SCHEMA
 from cheaptalk.rules.bounds import COUNT, SHARE
 
 Theme: TypeAlias = Literal[
@@ -361,17 +361,31 @@ def _reliable(seats: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
     about = "Answers that came to nothing after all tries: invalid, refused, cut off or too late."
     values = _of_all(seats, pl.col("failed"), "answers")
     yield Quantity("failed", "reliable", "Failed answers", unit, "less", about, values, SHARE)
+    for kind in FAILURES:
+        about = f"Answers that were finally {kind.replace('_', ' ')}."
+        values = _of_all(seats, pl.col(kind), "answers")
+        title = f"Failed answers: {kind.replace('_', ' ')}"
+        yield Quantity(f"failed.{kind}", "reliable", title, unit, "less", about, values, SHARE)
     about = "Matches that the player did not forfeit; those that it did are in no other mean."
     ended = _valued(
         seats.filter(pl.col("finished") | pl.col("forfeited")), 1.0 - pl.col("forfeited")
     )
     unit = "share of matches"
     yield Quantity("ended", "reliable", "Played to the end", unit, "more", about, ended, SHARE)
-    called = seats.filter(pl.col("calls").sum().over("player") > 0)
+    yield from _spent(seats.filter(pl.col("calls").sum().over("player") > 0))
+
+
+def _spent(called: pl.DataFrame) -> Iterator[Quantity]:
     for key, title, unit in (
-        ("calls", "Calls", "calls a match"), ("tokens", "Tokens", "tokens a match"),
-        ("dollars", "Cost", "dollars a match"),
+        ("calls", "Calls", "calls"), ("seconds", "Time", "seconds"), ("tokens", "Tokens", "tokens"),
+        ("dollars", "Cost", "dollars"),
     ):  # fmt: skip
         about = f"{title} that a match took, replies from a cache left out."
         values = _valued(called, pl.col(key).cast(pl.Float64))
-        yield Quantity(key, "reliable", title, unit, "less", about, values, COUNT)
+        yield Quantity(key, "reliable", title, f"{unit} a match", "less", about, values, COUNT)
+        about = f"{title} that an answer took, replies from a cache left out."
+        values = _of_all(called.filter(pl.col(key).is_not_null()), pl.col(key), "answers")
+        yield Quantity(
+            f"{key}.answer", "reliable", f"{title} an answer", f"{unit} an answer", "less", about,
+            values, COUNT,
+        )  # fmt: skip

@@ -15,9 +15,12 @@ from cheaptalk.profiles.mistakes import mistakes
 from cheaptalk.profiles.stakes import could_have, first_asked
 from cheaptalk.profiles.statements import statements
 from cheaptalk.records import MatchRecord, Status, Store
+from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.judgements import judges_of
 from cheaptalk.rules import Deal, Result, game_box
 
+FAILURES = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out")
+"""The kinds of an agent's answers that came to nothing."""
 SCHEMA: dict[str, Any] = {
     "player": pl.String, "other": pl.String, "match": pl.String, "game": pl.String,
     "part": pl.String, "configuration": pl.String, "deal": pl.String, "place": pl.String,
@@ -26,8 +29,9 @@ SCHEMA: dict[str, Any] = {
     "finished": pl.Boolean, "forfeited": pl.Boolean, "earned": pl.Float64, "left": pl.Float64,
     "agreed": pl.Float64, "given": pl.Float64, "said": pl.Int64, "false": pl.Int64,
     "mistakes": pl.Int64, "losses": pl.Int64, "leaks": pl.Int64, "answers": pl.Int64,
-    "at_once": pl.Int64, "failed": pl.Int64, "calls": pl.Int64, "tokens": pl.Int64,
-    "dollars": pl.Float64, "judged": pl.Int64, "claims": pl.Int64, "belied": pl.Int64,
+    "at_once": pl.Int64, "failed": pl.Int64, **dict.fromkeys(FAILURES, pl.Int64),
+    "calls": pl.Int64, "seconds": pl.Float64, "tokens": pl.Int64, "dollars": pl.Float64,
+    "judged": pl.Int64, "claims": pl.Int64, "belied": pl.Int64,
 }  # fmt: skip
 CLAIMS = "claims"
 """The rubric by which a judge reads what players say of themselves."""
@@ -58,10 +62,11 @@ def seats(
     ``false`` (statements that an exact check can read, and those that it finds untrue),
     ``mistakes`` and those that are ``losses`` (see :func:`.mistakes`), ``leaks`` (see
     :func:`.leaks`), ``answers``, ``at_once`` (valid at the first try), ``failed`` (that came to
-    nothing), and ``calls``, ``tokens``, ``dollars`` of the match; of a judge by the rubric
-    ``claims``, messages that it ``judged``, those that make ``claims`` about the speaker, and those
-    ``belied`` by what the speaker knows. A number that is not known, or means nothing there, is
-    null.
+    nothing) and how many were of each kind of :data:`FAILURES`, ``calls``, ``seconds``, ``tokens``
+    and ``dollars`` that the player's answers took, replies from a cache left out; of a judge by
+    the rubric ``claims``, messages that it ``judged``, those that make ``claims`` about the
+    speaker, and those ``belied`` by what the speaker knows. A number that is not known, or means
+    nothing there, is null.
     """
     reader = Reader.of(store, study)
     verdicts = _verdicts(store, study)
@@ -108,8 +113,8 @@ def _rows(
             len(mine), sum(not one for one in mine),
             *_mistaken(result, place),
             _length(None if result is None else leaks(result, place)), counted, good,
-            counted - good - kinds.get(Kind.REPAIRED.value, 0), record.calls,
-            record.input_tokens + record.output_tokens, record.dollars,
+            counted - good - kinds.get(Kind.REPAIRED.value, 0),
+            *(kinds.get(kind, 0) for kind in FAILURES), *_took(record, place),
             *_judged(verdicts.get((record.id, place))),
         ]  # fmt: skip
         for own, their in product(names[place], names[other]):
@@ -127,6 +132,19 @@ def _anew(
     style = own or other
     ways = battery.anew[part].ways.items()
     return next((name for name, one in ways if style and one.style == style), way), number
+
+
+def _took(record: MatchRecord, place: str) -> tuple[int, float, int, float | None]:
+    """The calls, seconds, tokens and dollars that the answers of a place took."""
+    if not record.calls:
+        return 0, 0.0, 0, 0.0
+    replies = [
+        call.get("reply") for answer in record.answers if _place(record, answer.seat) == place
+        for call in answer.calls
+    ]  # fmt: skip
+    cost = sum(map(cost_of, replies), Cost())
+    seconds = sum(one.get("seconds") or 0.0 for one in replies if one and not one.get("cached"))
+    return cost.calls, seconds, cost.tokens, cost.dollars_known
 
 
 def _verdicts(store: Store, study: str) -> Mapping[tuple[str, str], list[str]]:
