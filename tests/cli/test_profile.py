@@ -41,6 +41,7 @@ def test_gates_decide_the_status_and_a_file_says_so(at_home: Command, tmp_path: 
         (tmp_path / "mine-profile.json").read_text()
     )["numbers"].keys()  # fmt: skip
     again = at_home(*PROFILE, "--against", "mine-profile.json")
+    assert "it was asked nothing now; one that has changed needs another --name" in again.said
     assert "changed: nothing by more than chance would" in again.out
 
 
@@ -49,6 +50,7 @@ def test_gates_decide_the_status_and_a_file_says_so(at_home: Command, tmp_path: 
     [
         (("--require", "earnd >= 0.4"), 'by mine-1 has no number "earnd" (did you mean "earned"?)'),
         (("--against", "before.json"), "only profiles of one battery compare"),
+        (("--against", "large.json"), "only profiles of one size compare"),
         (("--size", "huge"), 'mine-1 has no size "huge"'),
         (("--beside", "equal_split", "--beside", "fair"), 'has a player "fair" of its own'),
     ],
@@ -56,7 +58,9 @@ def test_gates_decide_the_status_and_a_file_says_so(at_home: Command, tmp_path: 
 def test_what_cannot_be_is_told_before_anything_is_played(
     at_home: Command, tmp_path: Path, options: tuple[str, ...], said: str
 ) -> None:
-    (tmp_path / "before.json").write_text('{"format": 1, "player": "x", "battery": "other-1"}')
+    before = {"format": 1, "player": "x", "battery": "mine-1", "size": "large"}
+    (tmp_path / "large.json").write_text(json.dumps(before))
+    (tmp_path / "before.json").write_text(json.dumps(before | {"battery": "other-1"}))
     done = at_home(*PROFILE, *options)
     assert done.status == 2
     assert said in done.said
@@ -70,14 +74,25 @@ def test_players_of_rosters_and_of_the_panel_are_named(at_home: Command) -> None
         ("glee:gpt-9", 'glee: no player "gpt-9" (did you mean "gpt-4o"?)'),
         ("glee:gpt-4o,o3-mini", "glee:gpt-4o,o3-mini are 2 players; name one of them"),
         ("glee:gpt-4o", "set the environment variable OPENAI_API_KEY"),
+        ("agent/mine@127.0.0.1:1/act", "http"),
+        ("agent@http://127.0.0.1:1/act", "agent"),
     ):
         done = at_home("profile", player, "--battery", "mine.yaml")
         assert (done.status, said in done.said) == (2, True), done.err
 
 
+def test_who_forfeits_most_matches_passes_no_gate_but_on_that(at_home: Command) -> None:
+    nonsense = ("profile", "script/echo", "--name", "mad", "--battery", "mine.yaml")
+    done = at_home(*nonsense, "--require", "mistakes <= 5", "--require", "regret <= 9")
+    assert done.status == 3
+    assert done.out.startswith("Reliability: Of its answers 0.00 are valid")
+    assert "mistakes <= 5: cannot tell" in done.out
+    assert at_home(*nonsense, "--require", "valid >= 0.9").status == 1
+
+
 def test_who_is_away_halts_it_and_the_same_command_goes_on(at_home: Command) -> None:
     away = "agent/mine@http://127.0.0.1:1/act"
     done = at_home("profile", away, "--battery", "mine.yaml", "--patience", "0")
-    assert done.status == 1
+    assert done.status == 4
     assert "no server answers" in done.out
     assert f"go on with: cheaptalk profile {away} --battery mine.yaml --patience 0.0" in done.out

@@ -317,6 +317,16 @@ def test_a_server_that_was_never_there_is_given_up_after_a_moment(clock: Clock) 
     )
 
 
+def test_a_server_that_never_answered_in_time_is_given_up_after_a_moment(clock: Clock) -> None:
+    lane = lane_at(clock)
+    late = Reply(failure=Failure.TIMED_OUT, detail="no answer within 5 seconds", retry=True)
+    fail(lane, late, IN_A_ROW)
+    clock.now += GRACE
+    fail(lane, late, 1)
+    assert lane.given_up is not None
+    assert "no answer within 5 seconds" in lane.given_up.reason
+
+
 @pytest.mark.parametrize("reply", [unreachable(), turned_away()])
 def test_a_server_that_has_worked_has_patience_and_comes_back(clock: Clock, reply: Reply) -> None:
     lane = lane_at(clock)

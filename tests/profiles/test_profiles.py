@@ -239,7 +239,7 @@ def test_a_part_of_the_panel_s_seats_may_be_a_player_s_own() -> None:
 def test_a_gate_is_decided_by_the_interval(written: str, verdict: Verdict) -> None:
     decision = decide(made("sound"), gate(written))
     assert decision.verdict is verdict
-    assert (decision.more is not None) == (verdict is Verdict.CANNOT_TELL)
+    assert (decision.size is not None) == (verdict is Verdict.CANNOT_TELL)
 
 
 def test_several_gates_fail_before_they_cannot_tell() -> None:
@@ -287,11 +287,11 @@ def test_only_profiles_of_one_battery_compare(tmp_path: Path) -> None:
     file = tmp_path / "before.json"
     file.write_text(json.dumps(before))
     with pytest.raises(ct.CheaptalkError, match="only profiles of one battery compare"):
-        read_profile(file, STANDARD)
+        read_profile(file, STANDARD, "small")
     made("sound").write(file)
-    assert read_profile(file, STANDARD)["player"] == "sound"
+    assert read_profile(file, STANDARD, "small")["player"] == "sound"
     with pytest.raises(ct.CheaptalkError, match="No such file"):
-        read_profile(tmp_path / "none.json", STANDARD)
+        read_profile(tmp_path / "none.json", STANDARD, "small")
 
 
 def test_the_page_says_each_theme_in_a_sentence(tmp_path: Path) -> None:

@@ -295,7 +295,8 @@ class Lane:
                 "check the key, the model's name, its settings and the URL, then resume",
                 wrong=True,
             )
-        never = self.answered == 0 and row[Trouble.BROKEN] == row.total()
+        silent = row[Trouble.BROKEN] + row[Trouble.TIMED_OUT]
+        never = self.answered == 0 and silent == row.total()
         enough = min(GRACE, self.patience) if never else self.patience
         if row.total() >= IN_A_ROW and self.clock() - self._row_began >= enough:
             self.paused_until = self.clock() + LONGEST

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import polars as pl
 
 from cheaptalk.profiles.batteries import Battery
-from cheaptalk.profiles.profiles import FORMAT, PAIRED, Profile
+from cheaptalk.profiles.profiles import FORMAT, PAIRED, SAME, Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.errors import first_line
@@ -16,6 +16,7 @@ from cheaptalk.statistics import mean_intervals
 from cheaptalk.text import fixed
 
 PAIR = PAIRED[:-1]
+VERDICTS = {True: ", better", False: ", worse", None: ""}
 
 
 class Change(NamedTuple):
@@ -40,24 +41,31 @@ class Change(NamedTuple):
         """Whether it changed by more than chance would, at 5 %, or changed without any chance."""
         low, high = self.change.low, self.change.high
         if low is None or high is None:
-            return self.change.error == 0 and self.change.value != 0
-        return not low <= 0 <= high
+            return self.change.error == 0 and abs(self.change.value or 0) > SAME
+        return not low <= 0 <= high and abs(self.change.value or 0) > SAME
+
+    @property
+    def better(self) -> bool | None:
+        """Whether it is better now; None where that depends."""
+        rose = (self.change.value or 0) > 0
+        return rose == (self.good == "more") if self.good else None
 
     def __str__(self) -> str:
         return (
             f"{self.title}: {fixed(self.before, 3)} before, {fixed(self.after, 3)} now"
-            f"{self.change.within(3, 'change ')}"
+            f"{self.change.within(3, 'change ')}{VERDICTS[self.better]}"
         )
 
 
-def read_profile(path: Path | str, battery: Battery) -> Mapping[str, Any]:
+def read_profile(path: Path | str, battery: Battery, size: str) -> Mapping[str, Any]:
     """A profile's file, to compare with.
 
     Args:
         battery: by which the profile is made that is compared with it.
+        size: of that profile.
 
     Raises:
-        CheaptalkError: it cannot be read, or is no profile by the battery.
+        CheaptalkError: it cannot be read, or is no profile by the battery and of the size.
     """
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -65,12 +73,12 @@ def read_profile(path: Path | str, battery: Battery) -> Mapping[str, Any]:
         raise CheaptalkError(f"{path}: no profile can be read: {error.strerror}") from None
     except ValueError as error:
         raise CheaptalkError(f"{path}: no profile can be read: {first_line(error)}") from None
-    _comparable(found, battery)
+    _comparable(found, battery, size)
     return cast(Mapping[str, Any], found)
 
 
-def _comparable(earlier: Any, battery: Battery) -> None:
-    """Refuse what is no profile, or one by another battery."""
+def _comparable(earlier: Any, battery: Battery, size: str) -> None:
+    """Refuse what is no profile, or one by another battery or of another size."""
     if not isinstance(earlier, Mapping) or earlier.get("format") != FORMAT:
         raise CheaptalkError("what is compared with is no profile; take a file of --data")
     if earlier["battery"] != battery.name:
@@ -78,18 +86,23 @@ def _comparable(earlier: Any, battery: Battery) -> None:
             f"{earlier['player']} has a profile by {earlier['battery']}, and this one is by "
             f"{battery.name}: only profiles of one battery compare"
         )
+    if earlier["size"] != size:  # what leans on the panel is of other deals
+        raise CheaptalkError(
+            f"{earlier['player']} has a profile of the size {earlier['size']}, and this one is "
+            f"{size}: only profiles of one size compare"
+        )
 
 
 def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     """What has changed since an earlier profile, in numbers that both have.
 
     Args:
-        earlier: as :meth:`.Profile.as_json` gives it, of any size.
+        earlier: as :meth:`.Profile.as_json` gives it.
 
     Raises:
         CheaptalkError: it is no profile, or one of another battery.
     """
-    _comparable(earlier, profile.battery)
+    _comparable(earlier, profile.battery, profile.size)
     found = (_change(profile, key, earlier["values"]["rows"].get(key)) for key in profile.numbers)
     return [one for one in found if one is not None]
 

@@ -52,25 +52,31 @@ class Decision(NamedTuple):
         gate: which one.
         verdict: passed, if the whole interval is on the right side; failed, if it is on the wrong
             one; else it cannot be told.
-        number: what was held against it.
-        more: about how many matches more would tell, if the mean stays; None where it is told, or
-            where no number of matches would.
+        number: what was held against it; None where nothing of it was played.
+        size: the smallest size of the battery that would tell, if the mean stays; None where it is
+            told, or where no size would.
+        why: why it cannot be told, where that is not for the number of matches.
     """
 
     gate: Gate
     verdict: Verdict
-    number: Number
-    more: int | None
+    number: Number | None
+    size: str | None = None
+    why: str = ""
 
     def __str__(self) -> str:
         """The decision in a sentence."""
-        one = self.number.own
-        said = f"{self.gate}: {self.verdict.value}: {fixed(one.value or 0, 3)}{one.within(3)}"
+        said = f"{self.gate}: {self.verdict.value}"
+        if self.number is not None:
+            one = self.number.own
+            said += f": {fixed(one.value or 0, 3)}{one.within(3)}"
         if self.verdict is not Verdict.CANNOT_TELL:
             return said
-        if self.more is None:
-            return f"{said}; more matches at this mean would not tell"
-        return f"{said}; about {self.more:,} matches more would tell"
+        if self.why:
+            return f"{said}; {self.why}"
+        if self.size is None:
+            return f"{said}; no size of the battery would tell at this mean"
+        return f"{said}; --size {self.size} would tell at this mean"
 
 
 def gate(text: str, battery: Battery | None = None) -> Gate:
@@ -97,34 +103,44 @@ def gate(text: str, battery: Battery | None = None) -> Gate:
 def decide(profile: Profile, wanted: Gate) -> Decision:
     """Hold a gate against a profile.
 
-    The interval decides: a number that did not vary and has no interval decides by itself.
+    The interval decides: a number that did not vary and has no interval decides by itself. Nothing
+    but the numbers of reliability is told of a player that forfeited most of its matches, since all
+    others are of the rest.
 
     Raises:
-        CheaptalkError: the profile has no such number; the message names the nearest.
+        CheaptalkError: no profile by the battery has such a number; the message names the nearest.
     """
+    if wanted.key not in profile.numbers and wanted.key in known_keys(profile.battery):
+        why = "nothing is known of it"
+        return Decision(wanted, Verdict.CANNOT_TELL, None, why=why)
     number = profile.number(wanted.key)
+    if number.of.theme != "reliable" and profile.mostly_forfeited:
+        why = "most matches were forfeited, and this is of the others"
+        return Decision(wanted, Verdict.CANNOT_TELL, number, why=why)
     one = number.own
     value = one.value if one.value is not None else math.nan
     low = value if one.low is None and one.error == 0 else one.low
     high = value if one.high is None and one.error == 0 else one.high
     up = wanted.sign == ">="
     if low is None or high is None:
-        return Decision(wanted, Verdict.CANNOT_TELL, number, None)
+        return Decision(wanted, Verdict.CANNOT_TELL, number, _larger(profile, math.inf))
     if (low >= wanted.limit) if up else (high <= wanted.limit):
-        return Decision(wanted, Verdict.PASS, number, None)
+        return Decision(wanted, Verdict.PASS, number)
     if (high < wanted.limit) if up else (low > wanted.limit):
-        return Decision(wanted, Verdict.FAIL, number, None)
+        return Decision(wanted, Verdict.FAIL, number)
     reach = value - low if value >= wanted.limit else high - value
-    more = _more(one.n or 0, reach, abs(value - wanted.limit))
-    return Decision(wanted, Verdict.CANNOT_TELL, number, more)
+    distance = abs(value - wanted.limit)
+    times = (reach / distance) ** 2 if distance else math.inf
+    return Decision(wanted, Verdict.CANNOT_TELL, number, _larger(profile, times))
 
 
-def _more(matches: int, reach: float, distance: float) -> int | None:
-    """How many matches more bring the end of an interval within a distance of its mean, as ends
-    come nearer with the root of their number."""
-    if distance == 0:
-        return None
-    return max(1, math.ceil(matches * ((reach / distance) ** 2 - 1)))
+def _larger(profile: Profile, times: float) -> str | None:
+    """The smallest size with so many times the deals of a profile, as the ends of an interval come
+    nearer to its mean with the root of their number; None where there is none."""
+    sizes = profile.battery.sizes
+    now = sizes[profile.size]
+    enough = [name for name, deals in sizes.items() if deals > now and deals >= times * now]
+    return min(enough, key=lambda name: sizes[name], default=None)
 
 
 def status(decisions: list[Decision]) -> int:

@@ -24,12 +24,13 @@ from cheaptalk.reports.recipes.parts import (
     Recipe,
     RecipePart,
     Shown,
+    Text,
     painted,
 )
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, WANTED, Header, ReportTable
-from cheaptalk.rules import counted
+from cheaptalk.rules import counted, game_title
 from cheaptalk.studies import money
-from cheaptalk.text import capital, fixed
+from cheaptalk.text import capital, fixed, readable
 
 SPENT = ("calls", "seconds", "tokens", "dollars")
 """The numbers of what was spent, which sentences and tables tell."""
@@ -41,9 +42,10 @@ COUNTS = ("match", "deal")
 def profile_recipe(profile: Profile) -> Recipe:
     """The page of a profile as a recipe: a part for each theme that has a number."""
     has = {one.of.theme for one in profile.numbers.values()}
+    order = sorted(THEMES, key=lambda theme: profile.mostly_forfeited and theme != "reliable")
     themes = [
-        RecipePart(title, "", partial(_theme, profile, theme))
-        for theme, title in THEMES.items() if theme in has
+        RecipePart(THEMES[theme], "", partial(_theme, profile, theme))
+        for theme in order if theme in has
     ]  # fmt: skip
     parts = (
         *themes,
@@ -81,12 +83,8 @@ def write_profile(
 
 
 def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
-    """Filled dots with whiskers are the player's, rings those of the panel on the same deals.
-
-    The panel's numbers are of the player's seats, and of those members that fill all of them.
-
-    Every number is a mean over matches, with a 95 % interval clustered by deal, configurations
-    being strata; where an agent plays and nothing is dealt, every match is a draw of its own.
+    """Filled dots with whiskers are the player's, rings those of the panel in its seats on the same
+    deals; who does not fill all of these seats has no ring there.
     """
     numbers = [one for one in profile.numbers.values() if one.of.theme == theme]
     yield Answer(_sentence(profile, theme, numbers), _short(profile, theme, numbers))
@@ -95,7 +93,7 @@ def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
 
 def _matches(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
     """The matches that tell most of the player, whole, with the turn marked that decided: the best
-    offer that it turned down or the first bad product that it bought, the last answer before the
+    offer that it turned down, the first product wrongly bought or left, the last answer before the
     end, the first answer that words changed, the first lie, the first secret told.
 
     The best is where it earned most, the worst where the best of the panel got most more in its
@@ -106,7 +104,13 @@ def _matches(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
 
 
 def _numbers(profile: Profile, _: Evidence) -> Iterator[Shown]:
-    """Every number beside those of the panel, theme by theme."""
+    """Every number beside those of the panel in the player's seats, theme by theme; of those of the
+    panel who fill all of these seats.
+
+    Every number is a mean over matches, with a 95 % interval clustered by deal, configurations
+    being strata; where an agent plays and nothing is dealt, every match is a draw of its own.
+    """
+    yield Text(f"The parts of {profile.battery.name}", "\n\n".join(_parts(profile)))
     for theme in THEMES:
         numbers = [one for one in profile.numbers.values() if one.of.theme == theme]
         if numbers:
@@ -117,15 +121,16 @@ SAID: dict[Theme, str] = {
     "earned": "It earns {} of what could be had",
     "left": "It reaches an agreement in {} of the matches",
     "fair": "Others get {} of what they could have had",
-    "regret": "The best of the panel in its seat got {} more of what could be had",
+    "regret": "What the best of the panel got in its seat beyond what it got is {}",
     "mistakes": "It makes {} mistakes a match that nothing excuses",
-    "exploited": "The panel's best response to it gets {} more than the panel gets from itself",
+    "exploited": "What the panel's best response gets beyond what the panel gets from itself is {}",
     "truthful": "Of what it states and a check can read, {} is true",
     "discreet": "It names what it alone knows in {} of the matches",
     "steady": "Asked the same in another way, it asks for {} more or less of what could be had",
     "reliable": "Of its answers {} are valid at the first try",
 }
 """The first number of a theme in words."""
+OF_THE_REST = ", in the few matches that it did not forfeit"
 
 
 def _sentence(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
@@ -152,10 +157,9 @@ def _short(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
 def _first(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
     if theme == "words":
         return _moved(profile, numbers)
-    said, value = SAID[theme], numbers[0].own.value or 0
-    if value < 0 and "{} more" in said:
-        said, value = said.replace("{} more", "{} less"), -value
-    return f"{said.format(fixed(value, PLACES))}{_beside(numbers[0])}"
+    said = SAID[theme].format(fixed(numbers[0].own.value or 0, PLACES))
+    rest = profile.mostly_forfeited and theme != "reliable"
+    return f"{said}{_beside(numbers[0])}{OF_THE_REST if rest else ''}"
 
 
 def _took(numbers: list[Number]) -> str:
@@ -164,7 +168,9 @@ def _took(numbers: list[Number]) -> str:
     if not means.get("calls"):
         return ""
     parts = [f"{fixed(means['calls'], 1)} calls", f"{fixed(means['seconds'], 1)} seconds",
-             f"{fixed(means['tokens'], 0)} tokens"]  # fmt: skip
+             ]  # fmt: skip
+    if "tokens" in means:
+        parts.append(f"{fixed(means['tokens'], 0)} tokens")
     if "dollars" in means:
         parts.append(money(means["dollars"]))
     return f"; a match takes {', '.join(parts)}"
@@ -174,14 +180,17 @@ def _moved(profile: Profile, numbers: list[Number]) -> str:
     """By which manners the player is moved beyond chance."""
 
     def told(one: Number) -> str:
-        by = one.of.title.lower().removeprefix("moved by ")
+        by = _line(one).lower()
         return f"{by} {fixed(one.own.value or 0, PLACES)}{one.own.within(PLACES)}"
 
     if moved := _beyond_chance(numbers):
         return f"Words alone change what {profile.player} earns: {'; '.join(map(told, moved))}"
     most = max(numbers, key=lambda one: abs(one.own.value or 0))
-    said = f"No manner of speaking moves {profile.player} by more than chance could"
-    return f"{said}; most: {told(most)}" if abs(most.own.value or 0) >= 10**-PLACES else said
+    if abs(most.own.value or 0) >= 10**-PLACES:
+        return f"Whether words alone move {profile.player} cannot be told yet; most: {told(most)}"
+    ends = [abs(end) for one in numbers for end in (one.own.low, one.own.high) if end is not None]
+    said = f"No manner of speaking changed what {profile.player} earns"
+    return f"{said}; more than {fixed(max(ends), PLACES)} is excluded" if ends else said
 
 
 def _beyond_chance(numbers: list[Number]) -> list[Number]:
@@ -260,6 +269,14 @@ def _lead(profile: Profile, one: Number) -> Lead | None:
     return Lead(games[0], {"player": profile.player, "configuration": ",".join(configurations)})
 
 
+def _parts(profile: Profile) -> Iterator[str]:
+    """What is played in each part, a paragraph each."""
+    battery = profile.battery
+    for name, part in {**battery.parts, **battery.words, **battery.anew}.items():
+        settings = part.fixed | {key: list(values) for key, values in part.grid.items()}
+        yield f"{part.title} (``{name}``): {game_title(part.game)}, {readable(settings)}."
+
+
 def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable:
     members = [name for name in profile.battery.panel if any(name in one.panel for one in numbers)]
     rows = []
@@ -280,11 +297,11 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
     panel = [Header(name, name, places=PLACES, group="Panel", spread=False) for name in members]
     return ReportTable(
         f"profile-{theme}-numbers", THEMES[theme], frame,
-        (Header("what", "Number"),
+        (Header("what", "Number"), Header("key", "In gates"),
          Header(profile.player, profile.player, places=PLACES),
          Header("rank", "Place", places=0), *panel),
         caption=f"{capital(' or '.join(dict.fromkeys(one.of.unit for one in numbers)))}: "
         f"{profile.player}, and {counted(len(members), 'player')} of the panel.",
         leads=lambda row: _lead(profile, profile.numbers[row["key"]]),
-        notes=tuple(dict.fromkeys(one.of.about for one in numbers)), counts=COUNTS,
+        notes=tuple(f"{_line(one)}: {one.of.about}" for one in numbers), counts=COUNTS,
     )  # fmt: skip

@@ -20,6 +20,8 @@ from cheaptalk.statistics import mean_intervals
 from cheaptalk.whole_files import whole_file
 
 FORMAT = 1
+MOST = 0.5
+"""The share of matches that is to be played to the end, if anything else is to be told."""
 SAME = 0.005
 """Up to this two numbers share a place: both are shown as the same."""
 SEAT = ("configuration", "place")
@@ -73,6 +75,12 @@ class Profile:
 
     def __repr__(self) -> str:
         return brief(self, f"{self.player} by {self.battery.name}, {self.size}")
+
+    @property
+    def mostly_forfeited(self) -> bool:
+        """Whether the player forfeited most of its matches."""
+        ended = self.numbers.get("ended")
+        return ended is not None and (ended.own.value or 0.0) < MOST
 
     def number(self, key: str) -> Number:
         """A number by its key.

@@ -47,6 +47,8 @@ COLUMNS = (
 """Those of a quantity's values: who met whom where, in which match, which part of the design it is
 (``stratum``) and with which matches it shares its luck (``cluster``), and what came of it."""
 ANYTHING = (-float("inf"), float("inf"))
+AT_MOST = (-float("inf"), 1.0)
+"""Shares of what could be had, which losses bring below 0."""
 SIGNED = (-1.0, 1.0)
 
 
@@ -134,16 +136,17 @@ OF_POSSIBLE = "share of what could be had"
 def _earned(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     values = _valued(played, "earned")
     about = "What the player got, as a share of what it could have had from others who give all."
-    yield Quantity("earned", "earned", "Earned", OF_POSSIBLE, "more", about, values)
+    yield Quantity("earned", "earned", "Earned", OF_POSSIBLE, "more", about, values, AT_MOST)
     for part, made in battery.parts.items():
         own = values.filter(part=part)
         title = f"Earned: {made.title}"
-        yield Quantity(f"earned.{part}", "earned", title, OF_POSSIBLE, "more", about, own)
+        yield Quantity(f"earned.{part}", "earned", title, OF_POSSIBLE, "more", about, own, AT_MOST)
     for other, member in battery.panel.items():
         own = values.filter(other=other)
         title = f"Earned: against {other}"
         said = f"The same against {other}, who {member.meaning}."
-        yield Quantity(f"earned.against-{other}", "earned", title, OF_POSSIBLE, "more", said, own)
+        key = f"earned.against-{other}"
+        yield Quantity(key, "earned", title, OF_POSSIBLE, "more", said, own, AT_MOST)
 
 
 def _left(played: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
@@ -160,7 +163,7 @@ def _left(played: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
 def _fair(played: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
     about = "What the others got, as a share of what they could have had."
     values = _valued(played, "given")
-    yield Quantity("given", "fair", "Others earned", OF_POSSIBLE, "", about, values)
+    yield Quantity("given", "fair", "Others earned", OF_POSSIBLE, "", about, values, AT_MOST)
 
 
 def _regret(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
@@ -308,7 +311,7 @@ def _words(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
             "on the same deal from one who makes the same offers in silence."
         )
         values = _valued(said, pl.col("earned") - pl.col("plain"))
-        title = f"Moved by {manner.replace('_', ' ')}"
+        title = f"Moved: {manner.replace('_', ' ')}"
         yield Quantity(
             f"words.{manner}", "words", title, OF_POSSIBLE, "more", about, values, SIGNED
         )

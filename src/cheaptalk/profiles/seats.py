@@ -134,8 +134,9 @@ def _anew(
     return next((name for name, one in ways if style and one.style == style), way), number
 
 
-def _took(record: MatchRecord, place: str) -> tuple[int, float, int, float | None]:
-    """The calls, seconds, tokens and dollars that the answers of a place took."""
+def _took(record: MatchRecord, place: str) -> tuple[int, float, int | None, float | None]:
+    """The calls, seconds, tokens and dollars that the answers of a place took; None of what nobody
+    counted."""
     if not record.calls:
         return 0, 0.0, 0, 0.0
     replies = [
@@ -144,7 +145,8 @@ def _took(record: MatchRecord, place: str) -> tuple[int, float, int, float | Non
     ]  # fmt: skip
     cost = sum(map(cost_of, replies), Cost())
     seconds = sum(one.get("seconds") or 0.0 for one in replies if one and not one.get("cached"))
-    return cost.calls, seconds, cost.tokens, cost.dollars_known
+    known = cost.tokens if cost.tokens or not cost.calls else None
+    return cost.calls, seconds, known, cost.dollars_known
 
 
 def _verdicts(store: Store, study: str) -> Mapping[tuple[str, str], list[str]]:

@@ -174,24 +174,24 @@ def _settled(results: Sequence[Result], place: str) -> int | None:
 
 
 def _last_chance(results: Sequence[Result], place: str) -> int | None:
-    """The best offer that a place turned down, or the first bad product that it bought; its last
-    answer where there was neither."""
-    lemon = _lemon(results[0], place)
-    if lemon is not None:
-        return lemon
+    """The best offer that a place turned down, or the first product that it bought and should not
+    have, or should have bought and did not; its last answer where there was neither."""
+    wrong = _wrong_purchase(results[0], place)
+    if wrong is not None:
+        return wrong
     refused = list(_refused(results[0], place))
     best = max(refused, key=lambda one: one[1], default=(None, 0.0))
     return best[0] if best[1] > 0 else _settled(results, place)
 
 
-def _lemon(result: Result, place: str) -> int | None:
-    """The request at which a buyer first bought a product of low quality."""
+def _wrong_purchase(result: Result, place: str) -> int | None:
+    """The request at which a buyer first bought what is of low quality, or left what is of high."""
     if not isinstance(result.game, Persuasion) or place != "bob":
         return None
     bought = [(request, action.decision == "yes") for request, _, action in result.given()
               if isinstance(action, Purchase)]  # fmt: skip
     qualities = zip(bought, result.deal.qualities, strict=False)
-    return next((request for (request, yes), high in qualities if yes and not high), None)
+    return next((request for (request, yes), high in qualities if yes != high), None)
 
 
 def _refused(result: Result, place: str) -> Iterator[tuple[int, float]]:

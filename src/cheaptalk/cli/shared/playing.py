@@ -171,7 +171,7 @@ def play_study(
     rosters: Sequence[str] = (),
     *,
     again: str | None = None,
-) -> None:
+) -> ct.Progress:
     """Play what is left of a study, and say what it takes and what came of it.
 
     Args:
@@ -228,6 +228,7 @@ def play_study(
         raise typer.Exit(WAITING)
     if progress.left and (progress.halted or not options.allow_failures):
         raise typer.Exit(1)
+    return progress
 
 
 def _run(

@@ -25,6 +25,8 @@ from cheaptalk.cli.shared.printing import err, print_json, say
 from cheaptalk.cli.shared.retyping import retyped
 from cheaptalk.extras import needing
 
+UNPLAYED = 4
+"""The exit status where matches are left, so that nothing can be said."""
 PANEL = "panel/"
 """Stands before the name of a player of the battery's own panel."""
 
@@ -102,18 +104,28 @@ def profile(
 
     It plays a battery of games against a panel, on the same deals as the panel itself, and writes a
     page. What was played is not played again: to go on, or to read on, run it again. With --require
-    it ends with 0 where all gates pass, 1 where one fails, and 3 where the interval cannot tell.
+    it ends with 0 where all gates pass, 1 where one fails, and 3 where the interval cannot tell;
+    it ends with 4 where matches are left to be played.
     """
     with needing("analysis"):
         chosen = ct.profiles.battery(battery or ct.profiles.LATEST)
         if beside:
             chosen = chosen.beside({_name_of(one): _entry(one) for one in beside})
         gates = [ct.profiles.gate(one, chosen) for one in require or ()]
-        earlier = None if against is None else ct.profiles.read_profile(against, chosen)
+        chosen.size(size)
+        earlier = None if against is None else ct.profiles.read_profile(against, chosen, size)
         label = name or _name_of(player)
         entry = _member(chosen, player) if player.startswith(PANEL) else _entry(player)
         study = chosen.study(label, entry, size)
-        play_study(study.name, study, store, options, again=retyped(context))
+        try:
+            played = play_study(study.name, study, store, options, again=retyped(context))
+        except typer.Exit:
+            raise typer.Exit(UNPLAYED) from None
+        if played.before and played.here == played.before:
+            say(
+                f"{label}: all {played.before:,} matches were played before, and it was asked "
+                "nothing now; one that has changed needs another --name", to=err, whole=True,
+            )  # fmt: skip
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
             found = ct.profiles.profile_of(opened, study.name, label, entry, chosen, size)
             page = to or Path(f"{label}-profile.html")
@@ -156,8 +168,8 @@ def _entry(player: str) -> ct.players.RosterEntry:
             raise ct.CheaptalkError(str(error)) from None
         if len(found) > 1:
             raise ct.CheaptalkError(f"{player} are {len(found)} players; name one of them")
-        return ct.players.RosterEntry.model_validate(found[label.strip()])
-    return ct.players.RosterEntry.model_validate(player_entry(player))
+        return ct.players.rosters.read_entry(found[label.strip()])
+    return ct.players.rosters.read_entry(player_entry(player))
 
 
 def _name_of(player: str) -> str:
@@ -183,4 +195,4 @@ def _tell(
 
 
 def _plain(decision: ct.profiles.Decision) -> dict[str, Any]:
-    return {"gate": str(decision.gate), "verdict": decision.verdict.value, "more": decision.more}
+    return {"gate": str(decision.gate), "verdict": decision.verdict.value, "said": str(decision)}

@@ -47,17 +47,23 @@ def body(call: ModelCall, number: str) -> dict[str, Any]:
     }
 
 
+FORM = 'an agent answers with either {"answer": {...}} or {"text": "..."}'
+
+
 def read(data: Any) -> Reply:
     """An agent's answer as a reply.
 
     Raises:
         ValueError: it is none.
     """
-    response = msgspec.convert(data, AgentReply)
+    try:
+        response = msgspec.convert(data, AgentReply)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{error}; {FORM}") from None
     if response.error:
         return complaint(response.error)
     if (response.answer is None) == (response.text is None):
-        raise ValueError('an agent answers with either {"answer": {...}} or {"text": "..."}')
+        raise ValueError(FORM)
     used = read_usage(response.usage, Used, _usage)
     text = (
         response.text
