@@ -15,9 +15,9 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, Reply, Usage
 from cheaptalk.models.guests import Door, Functions, door_at
-from cheaptalk.models.guests.door import LARGEST, VARIABLE
+from cheaptalk.models.guests.door import VARIABLE
 from cheaptalk.models.guests.openapi import OPENAPI
-from cheaptalk.models.http.agent import AgentReply, body
+from cheaptalk.models.http.agent import LARGEST, AgentReply, body
 from tests.fakes import PATIENCE
 
 SCHEMA = {"type": "object", "properties": {"price": {"type": "integer"}}}
