@@ -167,7 +167,6 @@ def test_several_are_answered_in_any_order_and_those_behind_a_mark_are_shown_alo
 def test_an_answer_that_is_late_is_refused_and_the_call_has_timed_out() -> None:
     async def visit(visitor: Visitor) -> None:
         assert await visitor.questions(wait=20) == [CALL]
-        assert (await visitor.answer({"call": CALL}))[0] == 400
         while await visitor.questions():
             pass
         status, problem = await visitor.answer({"call": CALL, "text": "I ask 7."})
@@ -176,10 +175,7 @@ def test_an_answer_that_is_late_is_refused_and_the_call_has_timed_out() -> None:
 
     (reply,) = asked(visit, call(), deadline=0.2)
     assert (reply.failure, reply.retry) == (Failure.TIMED_OUT, True)
-    assert reply.detail == (
-        "the guest mine gave no answer within 0.2 seconds; what it sent last was none: an agent "
-        'answers with either {"answer": {...}} or {"text": "..."}'
-    )
+    assert reply.detail == "the guest mine gave no answer within 0.2 seconds"
 
 
 def test_a_guest_that_never_comes_is_told_as_one_that_cannot_be_reached() -> None:
