@@ -115,8 +115,8 @@ def halting(progress: ct.Progress) -> None:
 def test_a_guest_hears_that_it_is_over_however_a_run_ends(
     store: ct.Store, how: dict[str, Any], ends: AbstractContextManager[Any]
 ) -> None:
-    with Door([NAME], 0, tokens={NAME: TOKEN}) as door, ThreadPoolExecutor(1) as pool:
-        guest = pool.submit(play_as_guest, door.url_of(NAME), legal, TOKEN)
+    with ThreadPoolExecutor(1) as pool, Door([NAME], 0, tokens={NAME: TOKEN}) as door:
+        guest = pool.submit(play_as_guest, door.url_of(NAME), legal, TOKEN, patience=1)
         with ends:
             ct.run(with_guest(), store, guests=door, **how)
         assert guest.result(60) >= 1
