@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -95,6 +96,30 @@ def test_what_an_agent_raises_fails_its_matches_in_its_words(
     progress, taken = played(with_guest(), store, broken)
     assert (progress.done, taken) == (0, 0)
     assert all("the agent failed" in one and "my memory" in one for one in progress.problems)
+
+
+def halting(progress: ct.Progress) -> None:
+    """Press Ctrl-C once a match has ended."""
+    if progress.counts:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("how", "ends"),
+    [
+        ({"cap": ct.studies.Cap(calls=1)}, nullcontext()),
+        ({"progress": halting}, pytest.raises(KeyboardInterrupt)),
+    ],
+    ids=["money is spent", "it is interrupted"],
+)
+def test_a_guest_hears_that_it_is_over_however_a_run_ends(
+    store: ct.Store, how: dict[str, Any], ends: AbstractContextManager[Any]
+) -> None:
+    with ThreadPoolExecutor(1) as pool, Door([NAME], 0, tokens={NAME: TOKEN}) as door:
+        guest = pool.submit(play_as_guest, door.url_of(NAME), legal, TOKEN, patience=1)
+        with ends:
+            ct.run(with_guest(), store, guests=door, **how)
+        assert guest.result(60) >= 1
 
 
 def test_an_agent_that_never_answers_in_time_forfeits(store: ct.Store, no_waits: None) -> None:

@@ -1,10 +1,13 @@
 """Agents over HTTP: what they are posted and what they may answer."""
 
+import json
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, Usage
+from cheaptalk.models.http.agent import LARGEST
 from tests.models.serving import always, exchange
 
 SCHEMA = {"type": "object", "properties": {"price": {"type": "integer"}}}
@@ -58,6 +61,28 @@ def test_any_other_answer_is_the_agent_s_failure(data: Any) -> None:
     assert (reply.text, reply.failure) == (None, Failure.PROVIDER_ERROR)
     assert reply.detail is not None
     assert "not what it should be" in reply.detail
+    assert reply.detail.endswith(f"; it begins with: {json.dumps(data)}")
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (b"I accept, my friend. " * 20, "it begins with: I accept, my friend. I accept"),
+        (b'{"text": "\xff"}', "it begins with: {"),
+        (b"", "it is empty"),
+        (b'{"text": "' + b"x" * LARGEST + b'"}', f"the reply is longer than {LARGEST:,} bytes"),
+    ],
+    ids=["words", "bytes", "nothing", "too much"],
+)
+def test_what_is_no_answer_is_told_by_how_it_begins(said: bytes, told: str) -> None:
+    async def answering(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        return web.Response(body=said)
+
+    (reply,), _ = exchange(answering, call)
+    assert (reply.text, reply.failure, reply.retry) == (None, Failure.PROVIDER_ERROR, True)
+    assert reply.detail is not None
+    assert told in reply.detail
+    assert len(reply.detail) < 400
 
 
 def test_an_agent_s_own_complaint_is_told() -> None:

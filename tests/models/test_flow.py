@@ -283,7 +283,7 @@ def test_a_wrong_key_or_name_is_given_up_soon(clock: Clock, status: int, times: 
     assert lane.given_up.wrong
     assert lane.given_up.reason == (
         f"tiny turned {times} calls in a row away: status {status}: no; "
-        "check the key, the model's name, its settings and the URL, then resume"
+        "check the key, the model's name, its settings and the URL"
     )
 
 
@@ -308,26 +308,37 @@ def test_a_server_that_was_never_there_is_given_up_after_a_moment(clock: Clock) 
     assert server.given_up is not None
     assert server.given_up.reason == (
         f"tiny brought no usable answer to the last {IN_A_ROW + 1} calls: connection refused; "
-        "see that its URL is right and its server up and in order, then resume"
+        "see that its URL is right and its server up and in order"
     )
     assert guest.given_up is not None
-    assert guest.given_up.reason.endswith(
-        "see that it runs, and has the URL and the token that are shown as the run begins, then "
-        "resume"
+    assert guest.given_up.reason.endswith("connection refused; see that it answers as it should")
+
+
+def test_a_server_that_never_answers_in_time_is_given_up_after_a_moment(clock: Clock) -> None:
+    lane = lane_at(clock)
+    fail(lane, late(), IN_A_ROW)
+    assert lane.given_up is None, "it may be about to start"
+    clock.now += GRACE
+    fail(lane, late(), 1)
+    assert lane.given_up is not None
+    assert lane.given_up.reason == (
+        f"tiny brought no usable answer to the last {IN_A_ROW + 1} calls: no answer within 10 "
+        "seconds; see that it is up and answers, or give it a longer deadline"
     )
 
 
-def test_a_server_that_never_answered_in_time_is_given_up_after_a_moment(clock: Clock) -> None:
+def test_what_a_reply_says_to_do_is_not_said_twice(clock: Clock) -> None:
     lane = lane_at(clock)
-    late = Reply(failure=Failure.TIMED_OUT, detail="no answer within 5 seconds", retry=True)
-    fail(lane, late, IN_A_ROW)
+    said = "no server answers at localhost:1: is it running, and is that its port?"
+    away = unreachable().model_copy(update={"unreached": True, "detail": said})
+    fail(lane, away, IN_A_ROW)
     clock.now += GRACE
-    fail(lane, late, 1)
+    fail(lane, away, 1)
     assert lane.given_up is not None
-    assert "no answer within 5 seconds" in lane.given_up.reason
+    assert lane.given_up.reason.endswith(f" calls: {said}")
 
 
-@pytest.mark.parametrize("reply", [unreachable(), turned_away()])
+@pytest.mark.parametrize("reply", [unreachable(), turned_away(), late()])
 def test_a_server_that_has_worked_has_patience_and_comes_back(clock: Clock, reply: Reply) -> None:
     lane = lane_at(clock)
     fail(lane, ANSWER, 1)

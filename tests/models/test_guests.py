@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from io import BytesIO
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -14,15 +15,16 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.models import AnswerForm, ChatMessage, Failure, ModelCall, Reply, Usage
 from cheaptalk.models.guests import Door, Functions, door_at
-from cheaptalk.models.guests.door import LARGEST, VARIABLE
+from cheaptalk.models.guests.door import VARIABLE
 from cheaptalk.models.guests.openapi import OPENAPI
-from cheaptalk.models.http.agent import AgentReply, body
+from cheaptalk.models.http.agent import LARGEST, AgentReply, body
 from tests.fakes import PATIENCE
 
 SCHEMA = {"type": "object", "properties": {"price": {"type": "integer"}}}
 TOKENS = {"mine": "a token of mine", "other": "another token"}
 OURS = {"Authorization": "Bearer a token of mine"}
 CALL = "m/0/alice/0/0"
+SOME_TIME = 7.0
 TAKEN = (200, {"state": "taken"})
 
 
@@ -115,6 +117,21 @@ def test_a_guest_is_shown_what_an_agent_is_posted_and_answers_as_one_does() -> N
     assert reply.usage == Usage(input_tokens=3, output_tokens=2)
 
 
+@pytest.fixture
+def time_is_up(monkeypatch: pytest.MonkeyPatch) -> Event:
+    """Set it, and the time of all questions is up whose deadline is :data:`SOME_TIME`."""
+    event, wait = Event(), asyncio.wait
+
+    async def waited(these: Any, *, timeout: float | None = None, **how: Any) -> Any:
+        if timeout == SOME_TIME:
+            assert await asyncio.to_thread(event.wait, PATIENCE)
+            timeout = 0
+        return await wait(these, timeout=timeout, **how)
+
+    monkeypatch.setattr(asyncio, "wait", waited)
+    return event
+
+
 def test_a_question_is_shown_until_it_is_answered_and_the_same_answer_is_taken_once() -> None:
     async def visit(visitor: Visitor) -> None:
         assert await visitor.questions(wait=20) == [CALL]  # fetched, and lost on the way
@@ -150,7 +167,6 @@ def test_several_are_answered_in_any_order_and_those_behind_a_mark_are_shown_alo
 def test_an_answer_that_is_late_is_refused_and_the_call_has_timed_out() -> None:
     async def visit(visitor: Visitor) -> None:
         assert await visitor.questions(wait=20) == [CALL]
-        assert (await visitor.answer({"call": CALL}))[0] == 400
         while await visitor.questions():
             pass
         status, problem = await visitor.answer({"call": CALL, "text": "I ask 7."})
@@ -159,17 +175,54 @@ def test_an_answer_that_is_late_is_refused_and_the_call_has_timed_out() -> None:
 
     (reply,) = asked(visit, call(), deadline=0.2)
     assert (reply.failure, reply.retry) == (Failure.TIMED_OUT, True)
-    assert reply.detail == (
-        "the guest mine gave no answer within 0.2 seconds; what it sent last was none: an agent "
-        'answers with either {"answer": {...}} or {"text": "..."}'
-    )
+    assert reply.detail == "the guest mine gave no answer within 0.2 seconds"
 
 
 def test_a_guest_that_never_comes_is_told_as_one_that_cannot_be_reached() -> None:
     with Door(TOKENS, 0, tokens=TOKENS, patience=0.05) as door:
         reply = asyncio.run(door.call(call(), CALL, 30))
-        assert reply.detail == f"no guest mine has come to {door.url}/guests/mine in 0.05 seconds"
+        assert reply.detail == (
+            f"no guest mine has come to {door.url}/guests/mine in 0.05 seconds: start it with that "
+            "URL and the token that was shown"
+        )
     assert (reply.failure, reply.unreached) == (Failure.PROVIDER_ERROR, True)
+
+
+def test_a_guest_with_another_token_has_not_come_and_is_told_of() -> None:
+    async def turned_away(door: Door) -> Reply:
+        async with visiting(door) as visitor, asyncio.timeout(PATIENCE):
+            for _ in range(2):
+                assert (await visitor.look("mine", {"Authorization": "Bearer guessed"}))[0] == 401
+            return await door.call(call(), CALL, PATIENCE)
+
+    with Door(TOKENS, 0, tokens=TOKENS, patience=0) as door:
+        reply = asyncio.run(turned_away(door))
+    assert "in 0 seconds (2 requests had another token): start it" in (reply.detail or "")
+
+
+def test_patience_with_a_guest_that_never_came_is_that_of_a_run_and_not_of_each_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(
+        "cheaptalk.models.guests.door.time", SimpleNamespace(monotonic=lambda: clock[0])
+    )
+
+    async def waiting(door: Door) -> None:
+        async with visiting(door) as visitor, asyncio.timeout(PATIENCE):
+            assert (await door.call(call(), CALL, PATIENCE)).unreached
+            door.patience = clock[0] = 600.0
+            assert (await door.call(call(), CALL, PATIENCE)).unreached, "at once"
+            door.begin()
+            again = asyncio.create_task(door.call(call(), CALL, PATIENCE))
+            await asyncio.sleep(0)
+            while not await visitor.questions(wait=20):
+                pass
+            assert await visitor.answer({"call": CALL, "text": "7"}) == TAKEN
+            assert (await again).text == "7"
+
+    with Door(TOKENS, 0, tokens=TOKENS, patience=0) as door:
+        asyncio.run(waiting(door))
 
 
 def test_calls_to_a_guest_that_never_came_are_given_up_when_the_run_stops() -> None:
@@ -218,6 +271,44 @@ def test_nonsense_is_refused_and_the_question_stays_open(
 
     (reply,) = asked(visit, call())
     assert reply.text == "I ask 7."
+
+
+@pytest.mark.parametrize(
+    ("sent", "why"),
+    [
+        ({"data": b"7 dollars, a token of mine"}, "it begins with: 7 dollars, [key]"),
+        ({"json": [CALL]}, f'it begins with: ["{CALL}"]'),
+        ({"json": {"call": CALL, "answer": 7}}, "Expected `object | null`, got `int`"),
+        ({"json": {"call": [CALL], "text": "7"}}, 'as its "call"'),
+        ({"data": BytesIO(b"7" * 2**20)}, f"it is larger than {LARGEST:,} bytes"),
+    ],
+    ids=["words", "list", "wrong type", "wrong call", "megabyte"],
+)
+def test_who_sends_nonsense_alone_is_recorded_as_that_and_not_as_late(
+    time_is_up: Event, sent: dict[str, Any], why: str
+) -> None:
+    async def visit(visitor: Visitor) -> None:
+        assert await visitor.questions(wait=20) == [CALL]
+        assert (await visitor.answer(**sent))[0] in (400, 413)
+        time_is_up.set()
+
+    (reply,) = asked(visit, call(), deadline=SOME_TIME)
+    assert (reply.failure, reply.retry) == (Failure.PROVIDER_ERROR, True)
+    assert reply.detail is not None
+    assert reply.detail.startswith("the guest mine has sent nothing but what is no answer: ")
+    assert why in reply.detail
+    assert len(reply.detail) < 400
+
+
+def test_nonsense_to_one_question_says_nothing_of_another(time_is_up: Event) -> None:
+    async def visit(visitor: Visitor) -> None:
+        while len(await visitor.questions(wait=20)) < 2:
+            pass
+        assert (await visitor.answer({"call": CALL, "answer": 7}))[0] == 400
+        time_is_up.set()
+
+    replies = asked(visit, call(), call(), deadline=SOME_TIME)
+    assert [one.failure for one in replies] == [Failure.PROVIDER_ERROR, Failure.TIMED_OUT]
 
 
 def test_a_guest_s_own_complaint_is_told() -> None:

@@ -94,7 +94,9 @@ class AgentModels:
         name = ModelName.parse(call.model)
         carried = name.key_header | {CALL_HEADER: number}
         sent = agent.body(call, number)
-        reply = await self._wire.post(name.url, carried, sent, name.key, deadline, agent.read)
+        reply = await self._wire.post(
+            name.url, carried, sent, name.key, deadline, agent.read, agent.LARGEST
+        )
         return metered(reply, call, alone=False)
 
 

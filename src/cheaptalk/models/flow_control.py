@@ -34,7 +34,7 @@ LONGEST = 60.0
 PATIENCE = 600.0
 """Seconds for which a server may be overloaded or away before it is given up."""
 GRACE = 5.0
-"""Seconds after which a server that never answered, and cannot be reached, is given up."""
+"""Seconds after a first failure when a server is given up that never answered."""
 IN_A_ROW = 10
 """Failures in a row, with no answer between them, that look like an outage."""
 DENIALS = 3
@@ -233,7 +233,7 @@ class Lane:
         if current:
             self._listen()
             self._brake(trouble, reply.retry_after)
-        self.given_up = self._verdict(reply.detail or str(trouble)) or self.given_up
+        self.given_up = self._verdict(reply) or self.given_up
 
     def _hear_answer(self, sent: Sent, current: bool) -> None:
         weight = 0.1 if self.answered else 1.0
@@ -285,30 +285,37 @@ class Lane:
         self._going_ahead = self._turned_away > 0
         self._turned_away += 1
 
-    def _verdict(self, detail: str) -> GivenUp | None:
+    def _verdict(self, reply: Reply) -> GivenUp | None:
         """Whether to give up, after a failure."""
-        row = self._row
+        row, detail = self._row, reply.detail or trouble_of(reply)
         if row[Trouble.DENIED] >= DENIALS or row[Trouble.REJECTED] >= REJECTIONS:
             count = max(row[Trouble.DENIED], row[Trouble.REJECTED])
             return GivenUp(
                 f"{self.name} turned {count} calls in a row away: {detail}; "
-                "check the key, the model's name, its settings and the URL, then resume",
+                "check the key, the model's name, its settings and the URL",
                 wrong=True,
             )
-        silent = row[Trouble.BROKEN] + row[Trouble.TIMED_OUT]
-        never = self.answered == 0 and silent == row.total()
+        silent = row[Trouble.BROKEN] + row[Trouble.TIMED_OUT] == row.total()
+        never = self.answered == 0 and silent
         enough = min(GRACE, self.patience) if never else self.patience
         if row.total() >= IN_A_ROW and self.clock() - self._row_began >= enough:
             self.paused_until = self.clock() + LONGEST
-            at_fault = "its URL is right and its server up and in order"
-            if self.name.startswith("guest/"):
-                at_fault = "it runs, and has the URL and the token that are shown as the run begins"
             return GivenUp(
-                f"{self.name} brought no usable answer to the last {row.total()} calls: {detail}; "
-                f"see that {at_fault}, then resume",
+                f"{self.name} brought no usable answer to the last {row.total()} calls: {detail}"
+                f"{self._cure(reply)}",
                 wrong=False,
             )
         return None
+
+    def _cure(self, reply: Reply) -> str:
+        """What helps where a model brings no usable answer, unless the reply says it already."""
+        if reply.unreached:
+            return ""
+        if reply.failure is Failure.TIMED_OUT:
+            return "; see that it is up and answers, or give it a longer deadline"
+        if self.name.startswith("guest/"):
+            return "; see that it answers as it should"
+        return "; see that its URL is right and its server up and in order"
 
 
 class _Door:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, field_validator
 
 from cheaptalk.players.seats import RosterEntry, labelled
-from cheaptalk.rules import CheaptalkError, Value, suggest
+from cheaptalk.rules import Value, suggest
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import first_problem
 from cheaptalk.rules.registry import Registry, instances, several
@@ -87,18 +87,6 @@ def roster(name: str) -> Roster:
         except ValidationError as error:
             raise ValueError(f"{name}: players.{label}: {first_problem(error)}") from None
     return found
-
-
-def read_entry(written: object) -> RosterEntry:
-    """A player, from an entry as in a roster.
-
-    Raises:
-        CheaptalkError: it is none.
-    """
-    try:
-        return RosterEntry.model_validate(written)
-    except ValidationError as error:
-        raise CheaptalkError(first_problem(error)) from None
 
 
 def chosen(written: str) -> dict[str, dict[str, Any]]:

@@ -1,11 +1,13 @@
 """Two profiles of one battery, number by number, paired by deal, seat and other."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
+import msgspec
 import polars as pl
+from msgspec import Struct
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.profiles import FORMAT, PAIRED, SAME, Profile
@@ -17,6 +19,22 @@ from cheaptalk.text import fixed
 
 PAIR = PAIRED[:-1]
 VERDICTS = {True: ", better", False: ", worse", None: ""}
+
+
+class Values(Struct):
+    """What stands behind the numbers of a profile in its file, with the columns of ``PAIRED``."""
+
+    rows: dict[str, list[tuple[str, str, str, str, float]]]
+
+
+class Earlier(Struct):
+    """What is compared with, of the file of a profile."""
+
+    format: int
+    player: str
+    battery: str
+    size: str = ""
+    values: Values | None = None
 
 
 class Change(NamedTuple):
@@ -65,32 +83,43 @@ def read_profile(path: Path | str, battery: Battery, size: str) -> Mapping[str, 
         size: of that profile.
 
     Raises:
-        CheaptalkError: it cannot be read, or is no profile by the battery and of the size.
+        CheaptalkError: it cannot be read, is no profile, or is one of another battery or size.
     """
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CheaptalkError(f"{path}: no profile can be read: {error.strerror}") from None
-    except ValueError as error:
-        raise CheaptalkError(f"{path}: no profile can be read: {first_line(error)}") from None
-    _comparable(found, battery, size)
+    except (OSError, ValueError) as error:
+        why = (isinstance(error, OSError) and error.strerror) or first_line(error)
+        raise CheaptalkError(f"{path}: no profile can be read: {why}") from None
+    try:
+        _checked(found, battery, size)
+    except CheaptalkError as error:
+        raise CheaptalkError(f"{path}: {error}") from None
     return cast(Mapping[str, Any], found)
 
 
-def _comparable(earlier: Any, battery: Battery, size: str) -> None:
-    """Refuse what is no profile, or one by another battery or of another size."""
-    if not isinstance(earlier, Mapping) or earlier.get("format") != FORMAT:
+def _checked(earlier: object, battery: Battery, size: str) -> Values:
+    """What stands behind the numbers of an earlier profile that can be compared with.
+
+    Raises:
+        CheaptalkError: it is none, or one of another battery or size.
+    """
+    try:
+        found = msgspec.convert(earlier, Earlier)
+    except msgspec.ValidationError:
+        found = None
+    if found is not None and found.battery != battery.name:
+        raise CheaptalkError(
+            f"{found.player} has a profile by {found.battery}, and this one is by {battery.name}: "
+            "only profiles of one battery compare"
+        )
+    if found is None or found.format != FORMAT or found.values is None:
         raise CheaptalkError("what is compared with is no profile; take a file of --data")
-    if earlier["battery"] != battery.name:
+    if found.size != size:  # what leans on the panel is of other deals
         raise CheaptalkError(
-            f"{earlier['player']} has a profile by {earlier['battery']}, and this one is by "
-            f"{battery.name}: only profiles of one battery compare"
+            f"{found.player} has a profile of the size {found.size}, and this one is {size}: only "
+            "profiles of one size compare"
         )
-    if earlier["size"] != size:  # what leans on the panel is of other deals
-        raise CheaptalkError(
-            f"{earlier['player']} has a profile of the size {earlier['size']}, and this one is "
-            f"{size}: only profiles of one size compare"
-        )
+    return found.values
 
 
 def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
@@ -102,12 +131,12 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     Raises:
         CheaptalkError: it is no profile, or one of another battery.
     """
-    _comparable(earlier, profile.battery, profile.size)
-    found = (_change(profile, key, earlier["values"]["rows"].get(key)) for key in profile.numbers)
+    rows = _checked(earlier, profile.battery, profile.size).rows
+    found = (_change(profile, key, rows.get(key)) for key in profile.numbers)
     return [one for one in found if one is not None]
 
 
-def _change(profile: Profile, key: str, rows: list[list[Any]] | None) -> Change | None:
+def _change(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) -> Change | None:
     number = profile.numbers[key]
     if not rows:
         return None

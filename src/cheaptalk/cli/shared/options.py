@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import os
 from collections.abc import Callable, Sequence
 from functools import wraps
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated, Any
 
 import typer
@@ -143,6 +145,25 @@ def file_to_write(path: Path | None) -> Path | None:
     if path is not None and is_store(path):
         raise typer.BadParameter(f"{path} is a store, which is not replaced; name another file")
     return path
+
+
+def check_writable(*paths: Path) -> None:
+    """Refuse files that cannot be written; folders that are missing on the way are made.
+
+    Raises:
+        CheaptalkError: one cannot.
+    """
+    for path in paths:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            continue  # a pipe or a device, which is written as it is
+        try:
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with TemporaryFile(dir=path.parent):
+                pass
+        except OSError as error:
+            raise ct.CheaptalkError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def page_to_write(path: Path | None) -> Path | None:

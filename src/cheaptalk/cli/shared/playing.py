@@ -207,7 +207,7 @@ def play_study(
         say(line, to=err, whole=True)
     expected = {} if options.no_estimate else _announce(checked, path, options)
     if changes is not None and changes.set_aside and not options.yes:
-        _confirm(changes, path)
+        _confirm(changes, path, again)
     started = time.monotonic()
     seen: list[ct.Progress] = []
     try:
@@ -297,8 +297,11 @@ def _open(door: ct.models.guests.Door | None) -> Iterator[None]:
         yield
 
 
-def _confirm(changes: ct.studies.StudyChanges, store: str) -> None:
+def _confirm(changes: ct.studies.StudyChanges, store: str, again: str | None) -> None:
     """Ask before matches are set aside, where somebody is there to answer.
+
+    Args:
+        again: as for :func:`play_study`.
 
     Raises:
         CheaptalkError: nobody is.
@@ -306,9 +309,13 @@ def _confirm(changes: ct.studies.StudyChanges, store: str) -> None:
     """
     if not is_terminal(sys.stdin):
         resume = f"cheaptalk resume {changes.study} {at_store(store)}"
+        apart = (
+            f"give the study another name, or go on with it as it is stored: {resume}"
+            if again is None
+            else "or give the player another --name"
+        )
         raise ct.CheaptalkError(
-            f"{changes.study}: matches would be set aside; allow it with --yes, give the study "
-            f"another name, or go on with it as it is stored: {resume}"
+            f"{changes.study}: matches would be set aside; allow it with --yes, {apart}"
         )
     if not typer.confirm("Go on?", err=True):
         say("nothing was changed", to=err)
@@ -492,6 +499,7 @@ def _next_step(
     used_up = progress.used_up >= progress.left
     again = f"cheaptalk run FILE {where}{_options(options, progress.left)}"
     on = typed or _resume(study, path, options, progress.left)
+    left += "" if typed is None else ", what was played is kept, and no page is written yet"
     if progress.short and progress.uncountable:
         return f"{left}; cap calls instead of tokens and dollars in the study's file, then: {again}"
     if progress.short or used_up:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +17,7 @@ from cheaptalk.cli.shared.options import (
     VIEWER,
     StoreOption,
     ViewerOption,
+    check_writable,
     file_to_write,
     page_to_write,
     player_entry,
@@ -23,7 +26,9 @@ from cheaptalk.cli.shared.options import (
 from cheaptalk.cli.shared.playing import PlayOptions, play_study
 from cheaptalk.cli.shared.printing import err, print_json, say
 from cheaptalk.cli.shared.retyping import retyped
+from cheaptalk.cli.shared.sentences import at_store, counted
 from cheaptalk.extras import needing
+from cheaptalk.whole_files import whole_file
 
 UNPLAYED = 4
 """The exit status where matches are left, so that nothing can be said."""
@@ -115,8 +120,11 @@ def profile(
         chosen.size(size)
         earlier = None if against is None else ct.profiles.read_profile(against, chosen, size)
         label = name or _name_of(player)
+        page, file = to or Path(f"{label}-profile.html"), data or Path(f"{label}-profile.json")
         entry = _member(chosen, player) if player.startswith(PANEL) else _entry(player)
-        study = chosen.study(label, entry, size)
+        with _naming(f"{label} by {chosen.name}"):
+            study = chosen.study(label, entry, size)
+        check_writable(page, file, *([] if junit is None else [junit]))
         try:
             played = play_study(study.name, study, store, options, again=retyped(context))
         except typer.Exit:
@@ -128,15 +136,15 @@ def profile(
             )  # fmt: skip
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
             found = ct.profiles.profile_of(opened, study.name, label, entry, chosen, size)
-            page = to or Path(f"{label}-profile.html")
+            forfeits = _forfeits(found, store)
+            decisions = [ct.profiles.decide(found, one) for one in gates]
+            changed = [] if earlier is None else ct.profiles.changes(found, earlier)
             ct.profiles.write_profile(opened, found, page, viewer=viewer)
             said = ct.profiles.profile_findings(opened, found).answers
-        decisions = [ct.profiles.decide(found, one) for one in gates]
-        changed = [] if earlier is None else ct.profiles.changes(found, earlier)
-    file = data or Path(f"{label}-profile.json")
     found.write(file)
     if junit is not None:
-        junit.write_text(ct.profiles.junit(found, decisions), encoding="utf-8")
+        with whole_file(junit) as xml:
+            xml.write(ct.profiles.junit(found, decisions))
     if options.json:
         print_json(found.as_json() | {
             "gates": [_plain(one) for one in decisions],
@@ -144,6 +152,9 @@ def profile(
         })  # fmt: skip
     else:
         _tell(said, decisions, changed, page, file)
+    if forfeits is not None:
+        say(forfeits, to=err, whole=True)
+        raise typer.Exit(1)
     if status := ct.profiles.status(decisions):
         raise typer.Exit(status)
 
@@ -168,14 +179,42 @@ def _entry(player: str) -> ct.players.RosterEntry:
             raise ct.CheaptalkError(str(error)) from None
         if len(found) > 1:
             raise ct.CheaptalkError(f"{player} are {len(found)} players; name one of them")
-        return ct.players.rosters.read_entry(found[label.strip()])
-    return ct.players.rosters.read_entry(player_entry(player))
+        return ct.players.RosterEntry.model_validate(found[label.strip()])
+    with _naming(player):
+        return ct.players.RosterEntry.model_validate(player_entry(player))
 
 
 def _name_of(player: str) -> str:
     """What a player is called that has no other name: the last part of its own."""
     plain = player.partition("@")[0].rpartition("/")[2]
     return re.sub(r"[^\w.-]+", "-", plain).strip("-.")[:40] or "player"
+
+
+@contextmanager
+def _naming(what: str) -> Iterator[None]:
+    """Say of a player or battery that cannot be what is wrong with it.
+
+    Raises:
+        StudyError: something is.
+    """
+    try:
+        yield
+    except ValueError as error:
+        problem = ct.rules.errors.problem_of(error) or error
+        raise ct.StudyError(f"{what}: {problem}") from None
+
+
+def _forfeits(found: ct.profiles.Profile, store: str) -> str | None:
+    """What is said of a player that forfeited most of its matches; None of any other."""
+    if not found.mostly_forfeited:
+        return None
+    ended = found.number("ended").own
+    matches = ended.n or 0
+    lost = matches - round(matches * (ended.value or 0.0))
+    return (
+        f"{found.player} forfeited {lost:,} of {counted(matches, 'match')}, and all else is of the "
+        f"rest; see why with: cheaptalk matches {found.study} --state forfeited {at_store(store)}"
+    )
 
 
 def _tell(

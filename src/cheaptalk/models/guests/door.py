@@ -23,28 +23,24 @@ from cheaptalk.loopback import HOST, listening
 from cheaptalk.models.calls import Failure, ModelCall, Reply
 from cheaptalk.models.guests.openapi import OPENAPI
 from cheaptalk.models.guests.questions import NotOpen, Questions
-from cheaptalk.models.http.agent import body, read
+from cheaptalk.models.http.agent import LARGEST, body, read
 from cheaptalk.models.http.decoding import decoded
-from cheaptalk.models.http.failures import broken
+from cheaptalk.models.http.failures import beginning, broken
 from cheaptalk.models.http.secrets import LEAST, scrubbed_values
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.usage import metered
-from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.rules import CheaptalkError, counted, suggest
 
 PORT = 8140
 """The port at which guests are awaited unless another is named."""
 VARIABLE = "CHEAPTALK_GUEST_TOKENS"
 """The environment variable of guests' tokens: ``NAME=TOKEN``, with commas between."""
 PATIENCE = 600.0
-"""Seconds for which a call waits for a guest that has never come."""
+"""Seconds for which a run waits for a guest that has never come."""
 LONGEST_WAIT = 60.0
 """Seconds that one look can wait for a question at most."""
 MOST = 64
 """Questions that one look shows at most."""
-LARGEST = 2**18
-"""Bytes of the largest answer that is taken."""
-SAID = 200
-"""Characters that are kept of what was wrong with an answer."""
 FAREWELL = 5.0
 """Seconds within which guests come to hear that it is over."""
 GONE = broken("the run stopped before the guest came", retry=True, unreached=True)
@@ -83,8 +79,8 @@ class Door:
         port: where it listens; 0 takes any free port.
         host: at which of this machine's addresses.
         tokens: by which guests are known; by default those of :func:`guest_tokens`.
-        patience: seconds for which a call waits for a guest that has never come. Where one has,
-            the call's own deadline holds.
+        patience: seconds for which a run's calls wait for a guest that has never come. Where one
+            has, each call's own deadline holds.
 
     Attributes:
         url: where it listens, once it is open.
@@ -163,6 +159,8 @@ class Door:
     def begin(self) -> None:
         """A run begins: its calls wait for guests."""
         self._over = self._halted = False
+        for questions in self._guests.values():
+            questions.awaited = None
 
     def halt(self) -> None:
         """Give up the calls to guests that have never come: the run stops; from any thread."""
@@ -221,33 +219,50 @@ class Door:
         questions = self._guests[name]
         question = questions.put(number, body(call, number))
         try:
-            reply = await self._awaited(name, questions, question.reply, deadline)
+            reply = await self._awaited(name, questions, number, question.reply, deadline)
         finally:
             questions.close(number)
         seconds = round(time.monotonic() - started, 4)
         return metered(reply, call, alone=False).model_copy(update={"seconds": seconds})
 
     async def _awaited(
-        self, name: str, questions: Questions, reply: "asyncio.Future[Reply]", deadline: float
+        self,
+        name: str,
+        questions: Questions,
+        number: str,
+        reply: "asyncio.Future[Reply]",
+        deadline: float,
     ) -> Reply:
         """The reply to a question, or what is said where none comes."""
         if self._halted and not questions.came.is_set():
             return GONE
         if not questions.came.is_set():
+            now = time.monotonic()
+            questions.awaited = now if questions.awaited is None else questions.awaited
+            left = max(0.0, questions.awaited + self.patience - now)
             came = asyncio.create_task(questions.came.wait())
             either: set[asyncio.Future[Any]] = {came, reply}
-            await asyncio.wait(either, timeout=self.patience, return_when=FIRST_COMPLETED)
+            await asyncio.wait(either, timeout=left, return_when=FIRST_COMPLETED)
             came.cancel()
         if not (questions.came.is_set() or reply.done()):
-            said = f"no guest {name} has come to {self.url_of(name)} in {self.patience:g} seconds"
-            return broken(said, retry=True, unreached=True)
+            return broken(self._never_came(name, questions), retry=True, unreached=True)
         await asyncio.wait({reply}, timeout=deadline)
         if reply.done():  # what was taken counts, though it came in the last moment
             return reply.result()
+        if why := questions.refused(number):
+            detail = f"the guest {name} has sent nothing but what is no answer: {why}"
+            return broken(detail, retry=True)
         detail = f"the guest {name} gave no answer within {deadline:g} seconds"
-        if questions.refused is not None:
-            detail += f"; what it sent last was none: {questions.refused}"
         return Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
+
+    def _never_came(self, name: str, questions: Questions) -> str:
+        """What is said of a guest that nobody has seen, with how it comes."""
+        strangers = counted(questions.strangers, "request")
+        with_another = f" ({strangers} had another token)" if questions.strangers else ""
+        return (
+            f"no guest {name} has come to {self.url_of(name)} in {self.patience:g} seconds"
+            f"{with_another}: start it with that URL and the token that was shown"
+        )
 
     def _known(self, request: web.Request) -> tuple[Questions, str]:
         """A guest's questions and token.
@@ -260,6 +275,8 @@ class Door:
         token = self._tokens.get(name)
         right = hmac.compare_digest(shown.strip().encode(), (token or "").encode())
         if token is None or scheme.lower() != "bearer" or not right:
+            if token is not None:
+                self._guests[name].strangers += 1
             raise web.HTTPUnauthorized(
                 text=f'this is not the token of a guest "{name:.100}": send the one that was shown '
                 "when the run began as Authorization: Bearer TOKEN",
@@ -288,16 +305,19 @@ class Door:
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         questions, token = self._known(request)
         questions.came.set()
+        data, call = b"", None
         try:
-            said = scrubbed_values(decoded(await request.read()), (token,))
-            if not isinstance(said, dict) or not isinstance(call := said.pop("call", None), str):
+            data = await request.read()
+            said = scrubbed_values(decoded(data), (token,))
+            if not isinstance(said, dict) or not isinstance(said.get("call"), str):
                 raise ValueError('write the number of the question that is answered as its "call"')
+            call = said.pop("call")
             reply = read(said)
         except web.HTTPRequestEntityTooLarge:
-            questions.refused = f"it was larger than {LARGEST:,} bytes"
+            questions.refuse(f"it is larger than {LARGEST:,} bytes")
             raise
         except (ValueError, RecursionError) as error:
-            questions.refused = str(error)[:SAID]
+            questions.refuse(f"{error}; {beginning(data, (token,))}", call)
             raise web.HTTPBadRequest(
                 text=f"this is no answer: {error}; the question is open still"
             ) from None

@@ -44,15 +44,18 @@ class Questions:
 
     Attributes:
         came: set once the guest has come.
+        awaited: since when a question waits for a guest that has not come, by the clock.
+        strangers: how many came in its name with another token.
         heard: set once it was told that it is over.
-        refused: why what it sent last was no answer; None where it was one.
     """
 
     def __init__(self) -> None:
         self.came = asyncio.Event()
         self.heard = asyncio.Event()
-        self.refused: str | None = None
+        self.awaited: float | None = None
+        self.strangers = 0
         self._open: dict[str, Question] = {}
+        self._refused: dict[str, str] = {}
         self._closed: OrderedDict[str, str | None] = OrderedDict()
         self._bell = asyncio.Event()
         self._run = secrets.token_hex(4)
@@ -68,10 +71,24 @@ class Questions:
 
     def close(self, number: str, answer: str | None = None) -> None:
         """Close a question if it is open, with the digest of its answer if it has one."""
+        self._refused.pop(number, None)
         if self._open.pop(number, None) is not None:
             self._closed[number] = answer
             while len(self._closed) > REMEMBERED:
                 self._closed.popitem(last=False)
+
+    def refuse(self, why: str, number: str | None = None) -> None:
+        """Note why what the guest has sent is no answer to a question, which stays open.
+
+        Args:
+            number: of the question; None where what was sent names none, and may be meant for any.
+        """
+        for one in self._open if number is None else self._open.keys() & {number}:
+            self._refused[one] = why
+
+    def refused(self, number: str) -> str | None:
+        """Why what was last sent to an open question was no answer; None where nothing was."""
+        return self._refused.get(number)
 
     def settle(self, reply: Reply) -> None:
         """Bring all that are open this reply."""
@@ -110,7 +127,6 @@ class Questions:
         Raises:
             NotOpen: the question is not open, or another answer was taken.
         """
-        self.refused = None
         digest = hashlib.sha256(msgspec.json.encode(said, order="deterministic")).hexdigest()
         question = self._open.get(number)
         if question is not None:

@@ -10,6 +10,9 @@ from cheaptalk.models.http.failures import complaint
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.usage import read_usage
 
+LARGEST = 2**18
+"""Bytes of an agent's largest answer."""
+
 
 class Used(Struct, forbid_unknown_fields=True):
     """Tokens that an agent says it used."""

@@ -16,6 +16,8 @@ from cheaptalk.models.model_strings import OWN_KEY, ModelName
 
 SAID = 500
 """Characters of a server's complaint that are kept."""
+BEGINNING = 100
+"""Characters that are shown of an answer that is none."""
 AGAIN = frozenset({408, 409, 425, 429})
 """Statuses below 500 after which trying again may help."""
 MISSED = frozenset({200, 404, 405})
@@ -53,6 +55,25 @@ def broken(detail: str, *, retry: bool, **more: Any) -> Reply:
     """A failure of the provider, in one line of its own words."""
     said = " ".join(detail.split())[:SAID]
     return Reply(failure=Failure.PROVIDER_ERROR, detail=said, retry=retry, **more)
+
+
+def malformed(error: Exception, data: bytes, secrets: tuple[str, ...] = ()) -> Reply:
+    """What is said of a reply that is not what it should be: why, and what it begins with.
+
+    >>> malformed(ValueError("no JSON"), b"I accept.").detail
+    "the server's reply is not what it should be: no JSON; it begins with: I accept."
+    """
+    why = " ".join(str(error).split())[: SAID // 2]
+    return broken(
+        f"the server's reply is not what it should be: {why}; {beginning(data, secrets)}",
+        retry=True,
+    )
+
+
+def beginning(data: bytes, secrets: tuple[str, ...]) -> str:
+    """What somebody begins with, in one line without secrets."""
+    text = " ".join(scrubbed(data.decode(errors="replace"), secrets).split())
+    return f"it begins with: {text[:BEGINNING]}" if text else "it is empty"
 
 
 def complaint(error: Any, status: int | None = None) -> Reply:

@@ -17,7 +17,14 @@ import aiohttp
 
 from cheaptalk.models.calls import Failure, Reply
 from cheaptalk.models.http.decoding import decoded, joined
-from cheaptalk.models.http.failures import PAGE, broken, refused, web_page, worth_retrying
+from cheaptalk.models.http.failures import (
+    PAGE,
+    broken,
+    malformed,
+    refused,
+    web_page,
+    worth_retrying,
+)
 from cheaptalk.models.http.secrets import (
     of_proxy,
     scrubbed,
@@ -48,6 +55,7 @@ class Wire:
         key: str | None,
         deadline: float,
         read: Callable[[Any], Reply],
+        longest: int = LONGEST,
     ) -> Reply:
         """Post JSON and read the JSON that comes back.
 
@@ -56,6 +64,7 @@ class Wire:
                 proxy's password.
             deadline: seconds until the call counts as timed out, from sending to the last byte.
             read: makes a reply of what the server said; may raise ValueError.
+            longest: bytes of the longest reply that is read.
         """
         started = time.monotonic()
         proxy = proxy_of(url)
@@ -66,7 +75,7 @@ class Wire:
                     url, json=body, headers=headers, proxy=proxy, allow_redirects=False
                 )
                 async with sending as response:
-                    reply = await _said(response, secrets, read)
+                    reply = await _said(response, secrets, read, longest)
         except TimeoutError:
             detail = f"no answer within {deadline:g} seconds"
             reply = Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
@@ -97,14 +106,17 @@ def secrets_at(url: str, key: str | None) -> tuple[str, ...]:
 
 
 async def _said(
-    response: aiohttp.ClientResponse, secrets: tuple[str, ...], read: Callable[[Any], Reply]
+    response: aiohttp.ClientResponse,
+    secrets: tuple[str, ...],
+    read: Callable[[Any], Reply],
+    longest: int,
 ) -> Reply:
     """What a response says, without secrets."""
     found = bytearray()
     while part := await response.content.readany():
         found += part
-        if len(found) > LONGEST:
-            return broken(f"the reply is longer than {LONGEST:,} bytes", retry=True)
+        if len(found) > longest:
+            return broken(f"the reply is longer than {longest:,} bytes", retry=True)
     data = bytes(found)
     if response.status == 200 and PAGE.match(text := data.decode(errors="replace")):
         said = f"the server answers with {web_page(scrubbed(text, secrets))}"
@@ -116,7 +128,7 @@ async def _said(
         whole = joined(data) if stream else decoded(data)
         return read(scrubbed_values(whole, secrets))
     except (ValueError, RecursionError) as error:
-        return broken(f"the server's reply is not what it should be: {error}", retry=True)
+        return malformed(error, data, secrets)
 
 
 @lru_cache(maxsize=64)

@@ -4,7 +4,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+)
 from functools import partial
 from importlib import import_module
 from itertools import groupby
@@ -128,7 +134,11 @@ def run(
     coming = as_guests(guests)
     if on is not None:
         check_address(on)
-    with Store.opened(store, create=True) as opened, open_cache(cache) as call_cache:
+    with (
+        ExitStack() as farewell,
+        Store.opened(store, create=True) as opened,
+        open_cache(cache) as call_cache,
+    ):
         if isinstance(wanted, Checked):
             checked = wanted
         else:
@@ -156,10 +166,10 @@ def run(
                 checked, opened, shares, progress, new_desk, sources, expected, models, machines,
                 onlooker, stop or Event(),
             )  # fmt: skip
+            if coming is not None:
+                farewell.callback(coming.conclude)
             with playing.control, playing.noting_halts():
                 playing.go(workers)
-    if coming is not None and not playing.progress.halted:
-        coming.conclude()
     return playing.progress
 
 

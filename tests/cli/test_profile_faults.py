@@ -1,0 +1,204 @@
+"""What goes wrong with a profile: one sentence each, nothing half-written, what was played kept."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import cheaptalk as ct
+from cheaptalk.loopback import listening
+from tests.conftest import Command, Done
+
+BATTERY: dict[str, Any] = {
+    "name": "tiny-1",
+    "sizes": {"small": 1},
+    "panel": {
+        "fair": {"meaning": "offers half", "player": "equal_split"},
+        "hard": {"meaning": "gives way late", "player": "boulware"},
+    },
+    "parts": {
+        "pie": {"title": "A pie", "game": "bargaining",
+                "fixed": {"money": 100, "horizon": 2, "messages": False}},
+    },
+}  # fmt: skip
+PAGES = {"me-profile.html", "me-profile.json"}
+KEPT = "left, what was played is kept, and no page is written yet; go on with: cheaptalk profile "
+Profiled = Callable[..., Done]
+
+
+@pytest.fixture
+def profiled(cheaptalk: Command, tmp_path: Path) -> Profiled:
+    """Makes a profile of a player called ``me`` by the battery ``tiny.yaml``, where they run."""
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY))
+
+    def command(player: str, *options: str) -> Done:
+        return cheaptalk("profile", player, "--name", "me", "--battery", "tiny.yaml", *options)
+
+    return command
+
+
+def names(folder: Path) -> set[str]:
+    """What is there beside the battery; a store is there if its file is, which has a lock."""
+    return {one.name for one in folder.iterdir()} - {"tiny.yaml", "cheaptalk.sqlite.lock"}
+
+
+def asked(folder: Path) -> int:
+    """How many calls the matches in the store took."""
+    with ct.Store.open(folder / "cheaptalk.sqlite") as store:
+        return sum(one.calls for one in store.records("me-tiny-1-small"))
+
+
+WRONG: dict[str, tuple[tuple[str, ...], str]] = {
+    "no number": (
+        ("--require", "earnd >= 0.4"),
+        'a profile by tiny-1 has no number "earnd" (did you mean "earned"?)',
+    ),
+    "no gate": (("--require", "earned => 0.4"), '"earned => 0.4" is no gate; write NUMBER >='),
+    "no file": (("--against", "no.json"), "no.json: no profile can be read: No such file"),
+    "no JSON": (("--against", "tiny.yaml"), "tiny.yaml: no profile can be read: Expecting value"),
+    "no profile": (("--against", "list.json"), "list.json: what is compared with is no profile; "),
+    "half a profile": (("--against", "half.json"), "half.json: what is compared with is no pro"),
+    "another battery": (
+        ("--against", "other.json"),
+        "other.json: you has a profile by tiny-0, and this one is by tiny-1: only profiles",
+    ),
+    "no size": (("--size", "huge"), 'tiny-1 has no size "huge" (known: small)'),
+    "a folder": (("--out", "."), ".: cannot be written: Is a directory"),
+    "no folder": (("--data", "tiny.yaml/me.json"), "tiny.yaml/me.json: cannot be written: "),
+    "no folder for gates": (("--junit", "tiny.yaml/me.xml"), "tiny.yaml/me.xml: cannot be"),
+    "no battery": (("--battery", "standard"), 'no battery or file "standard" (did you mean'),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_is_refused_before_anything_is_bought(
+    profiled: Profiled, tmp_path: Path, case: str
+) -> None:
+    written = {
+        "list.json": [1],
+        "half.json": {"format": 1, "player": "you", "battery": "tiny-1"},
+        "other.json": {"format": 1, "player": "you", "battery": "tiny-0", "values": {"rows": {}}},
+    }
+    for name, data in written.items():
+        (tmp_path / name).write_text(json.dumps(data))
+    options, said = WRONG[case]
+    done = profiled("script/legal", *options)
+    assert done.status == 2
+    assert f"error: {said}" in done.said
+    assert names(tmp_path) == {*written}
+
+
+@pytest.mark.parametrize(
+    ("player", "said"),
+    [
+        ("agent/x", 'agent/x: model: "agent/x": say where it listens: agent/x@http://HOST:'),
+        ("", ": null is no player: write a strategy's name"),
+        ("{strategy: linear, start: 9}", "error: start: should be less than or equal to 1"),
+        (
+            "{strategies: {persuasion: {alice: honest}}}",
+            "me can sit down nowhere in tiny-1: can play none",
+        ),
+    ],
+)
+def test_who_cannot_sit_down_is_told_why(
+    profiled: Profiled, tmp_path: Path, player: str, said: str
+) -> None:
+    done = profiled(player)
+    assert (done.status, said in done.said) == (2, True), done.said
+    assert names(tmp_path) == set()
+
+
+def test_a_battery_whose_panel_cannot_play_is_told(profiled: Profiled, tmp_path: Path) -> None:
+    panel = {"fair": {"meaning": "errs", "player": {"strategies": {"barganing": "equal_split"}}}}
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"panel": panel}))
+    done = profiled("linear")
+    assert done.status == 2
+    assert 'unknown game "barganing" (did you mean "bargaining"?)' in done.said
+
+
+def test_a_profile_that_is_halted_says_what_is_kept_and_the_same_command_goes_on(
+    profiled: Profiled, tmp_path: Path
+) -> None:
+    done = profiled("script/legal", "--max-calls", "3")
+    assert done.status == 4
+    assert "halted: the cap on this run of 3 calls is used up" in done.out
+    assert f"{KEPT}script/legal --name me" in done.out.splitlines()[-1]
+    assert "resume" not in done.out + done.err
+    assert names(tmp_path) == {"cheaptalk.sqlite"}
+    assert profiled("script/legal").status == 0
+    assert names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
+    calls = asked(tmp_path)
+    assert profiled("script/legal", "--max-calls", "1").status == 0, "nothing is asked again"
+    assert asked(tmp_path) == calls
+
+
+def test_a_profile_that_is_interrupted_says_what_is_kept(
+    profiled: Profiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = ct.run
+
+    def interrupted(*study: Any, progress: Callable[[ct.Progress], None], **how: Any) -> None:
+        def told(so_far: ct.Progress) -> None:
+            progress(so_far)
+            if so_far.counts:
+                raise KeyboardInterrupt
+
+        run(*study, progress=told, **how)
+
+    monkeypatch.setattr(ct, "run", interrupted)
+    done = profiled("linear", "--workers", "1")
+    assert done.status == 130
+    assert (
+        "stopped; go on with: cheaptalk profile linear --name me --battery tiny.yaml" in done.said
+    )
+    assert names(tmp_path) == {"cheaptalk.sqlite"}
+
+
+def test_an_agent_that_is_not_there_is_told_soon_and_with_the_cure(
+    profiled: Profiled, tmp_path: Path, no_waits: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cheaptalk.models.flow_control.GRACE", 0.0)
+    with listening(0) as there:
+        port = there.getsockname()[1]
+    done = profiled(f"agent/mine@http://127.0.0.1:{port}/act")
+    assert done.status == 4
+    away = f"no server answers at 127.0.0.1:{port} (Connection refused): is it running, and is that"
+    assert away in " ".join(done.out.split())
+    assert KEPT in done.out
+    assert names(tmp_path) == {"cheaptalk.sqlite"}
+
+
+def test_who_forfeits_all_is_told_as_that_and_fails(profiled: Profiled, tmp_path: Path) -> None:
+    done = profiled("script/refuse", "--require", "earned >= 0.4")
+    assert done.status == 1
+    assert "me forfeited 4 of 4 matches, and all else is of the rest; see why with: " in done.said
+    assert names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
+
+
+def test_a_gate_on_what_is_not_known_of_a_player_cannot_be_told(
+    profiled: Profiled, tmp_path: Path
+) -> None:
+    done = profiled("linear", "--require", "tokens <= 900", "--junit", "gates/me.xml")
+    assert done.status == 3
+    assert "tokens <= 900: cannot tell; nothing is known of it" in done.out
+    assert names(tmp_path) - {"gates"} == {"cheaptalk.sqlite", *PAGES}
+    done = profiled("linear", "--require", "earned >= 0", "--junit", "gates/me.xml")
+    assert (done.status, "earned >= 0: cannot tell" in done.out) == (3, True)
+    assert 'name="earned &gt;= 0"' in (tmp_path / "gates" / "me.xml").read_text()
+
+
+def test_another_player_under_the_same_name_is_refused(profiled: Profiled) -> None:
+    assert profiled("linear").status == 0
+    done = profiled("script/legal")
+    assert done.status == 2
+    assert "would be set aside; allow it with --yes, or give the player another --name" in done.said
+
+
+def test_a_profile_compares_with_its_own_file(profiled: Profiled, tmp_path: Path) -> None:
+    assert profiled("linear").status == 0
+    done = profiled("linear", "--against", "me-profile.json")
+    assert done.status == 0, done.said
+    assert "changed: nothing by more than chance would" in done.out
