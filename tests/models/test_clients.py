@@ -130,7 +130,7 @@ def test_a_small_reply_that_unfolds_into_a_huge_one_is_not_read_to_its_end(model
     assert (reply.failure, reply.text) == (Failure.PROVIDER_ERROR, None)
 
 
-@pytest.mark.parametrize("model", list(SAID))
+@pytest.mark.parametrize("model", [model for model in SAID if not model.startswith("agent/")])
 def test_two_megabytes_of_answer_come_through(model: str) -> None:
     long = "7" * 2_000_000
     reply = once(raw(json.dumps(SAID[model]).replace('"7"', f'"{long}"').encode()), model)

@@ -49,7 +49,7 @@ async def served_experiment(where: Path, study: Study) -> AsyncIterator[Open]:
             address = own_address(there)
             app = make_experiment(supervisor, LINKS, address)
             server = asyncio.create_task(serve_app(app, there, address))
-            async with httpx2.AsyncClient(base_url=address.url) as client:
+            async with httpx2.AsyncClient(base_url=address.url, timeout=60) as client:
                 yield Open(supervisor, client)
             server.cancel()
             with suppress(asyncio.CancelledError):

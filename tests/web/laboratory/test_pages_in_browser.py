@@ -38,7 +38,7 @@ def test_the_pages_of_a_study_with_people_are_for_everybody(tmp_path: Path) -> N
                 await laboratory.launch(STUDY.name, TEXT)
                 app = make_laboratory(laboratory)
                 serving = asyncio.create_task(serve_app(app, there, address))
-                async with httpx2.AsyncClient(base_url=address.url) as client:
+                async with httpx2.AsyncClient(base_url=address.url, timeout=60) as client:
                     one = Comer(Open(laboratory.supervisor(STUDY.name), client), "ann")
                     await take_part(tab, one, f"{address.url}/s/{STUDY.name}")
                     await look_after(tab, f"{address.url}/console", one.code)
