@@ -111,7 +111,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
             "studies.run:resume", "Go on with a study that was stopped, from what the store holds."
         ),
         "profile": Entry(
-            "studies.profile:profile",
+            "results.profile:profile",
             "Find out how an agent bargains: earnings, honesty, steadiness, each with its "
             "interval.",
         ),

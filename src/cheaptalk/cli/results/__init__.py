@@ -1,1 +1,1 @@
-"""Commands on what was played: show, view, judge, label, report, compare, export and more."""
+"""Commands on what was played: show, view, judge, label, report, compare, profile and more."""

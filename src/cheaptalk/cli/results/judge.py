@@ -23,10 +23,10 @@ from cheaptalk.cli.shared.options import (
     cache_at,
     cap_of,
     player_entry,
+    retyped,
 )
 from cheaptalk.cli.shared.printing import err, hint, out, print_json, print_table, say
 from cheaptalk.cli.shared.progress import StatusLine
-from cheaptalk.cli.shared.retyping import retyped
 from cheaptalk.cli.shared.sentences import cost_text, counted, see_verdicts, state_notes
 from cheaptalk.extras import needing
 

@@ -21,11 +21,11 @@ from cheaptalk.cli.shared.options import (
     file_to_write,
     page_to_write,
     player_entry,
+    retyped,
     with_options,
 )
 from cheaptalk.cli.shared.playing import PlayOptions, play_study
 from cheaptalk.cli.shared.printing import err, print_json, say
-from cheaptalk.cli.shared.retyping import retyped
 from cheaptalk.cli.shared.sentences import at_store, counted
 from cheaptalk.extras import needing
 from cheaptalk.whole_files import whole_file
