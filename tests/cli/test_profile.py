@@ -75,8 +75,8 @@ def test_players_of_rosters_and_of_the_panel_are_named(at_home: Command) -> None
         ("glee:gpt-9", 'glee: no player "gpt-9" (did you mean "gpt-4o"?)'),
         ("glee:gpt-4o,o3-mini", "glee:gpt-4o,o3-mini are 2 players; name one of them"),
         ("glee:gpt-4o", "set the environment variable OPENAI_API_KEY"),
-        ("agent/mine@127.0.0.1:1/act", "http"),
-        ("agent@http://127.0.0.1:1/act", "agent"),
+        ("agent/mine@127.0.0.1:1/act", "write agent/mine@http://127.0.0.1:1/act"),
+        ("agent@http://127.0.0.1:1/act", 'unknown provider "agent@http:" (did you mean "agent"?)'),
     ):
         done = at_home("profile", player, "--battery", "mine.yaml")
         assert (done.status, said in done.said) == (2, True), done.err

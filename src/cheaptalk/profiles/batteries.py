@@ -107,7 +107,7 @@ class AskedAnew(Part):
         )  # fmt: skip
 
 
-class Asked(NamedTuple):
+class Question(NamedTuple):
     """Which question of a part a configuration asks, and how.
 
     Attributes:
@@ -190,14 +190,14 @@ class Battery(Value):
         return once | {digest: one.part for digest, one in self.asked_anew.items()}
 
     @cached_property
-    def asked_anew(self) -> Mapping[str, Asked]:
+    def asked_anew(self) -> Mapping[str, Question]:
         """What a configuration of :attr:`anew` asks, by its digest; ways that differ in style alone
         have the digest of the plain one."""
-        found: dict[str, Asked] = {}
+        found: dict[str, Question] = {}
         for name, part in self.anew.items():
             for way, asked in {"": part, **{way: part.asked(way) for way in part.ways}}.items():
                 for number, game in enumerate(asked.games):
-                    found.setdefault(configuration_digest(game), Asked(name, number, way))
+                    found.setdefault(configuration_digest(game), Question(name, number, way))
         return found
 
     def size(self, name: str) -> int:

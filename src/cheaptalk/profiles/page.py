@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.profiles.profiles import Number, Profile
+from cheaptalk.profiles.profiles import PLACES, Number, Profile
 from cheaptalk.profiles.quantities import THEMES, Theme
 from cheaptalk.profiles.telling import telling
 from cheaptalk.records import Store
@@ -34,8 +34,6 @@ from cheaptalk.text import capital, fixed, readable
 
 SPENT = ("calls", "seconds", "tokens", "dollars")
 """The numbers of what was spent, which sentences and tables tell."""
-PLACES = 2
-"""Decimals of all numbers of a profile, which are shares."""
 COUNTS = ("match", "deal")
 
 
@@ -68,7 +66,7 @@ def profile_findings(store: Store, profile: Profile) -> Findings:
 
 def write_profile(
     store: Store, profile: Profile, out: Path | str, *, sample: int = 1, viewer: str = VIEWER
-) -> None:
+) -> Findings:
     """Write a profile as a page that works offline.
 
     Args:
@@ -76,10 +74,15 @@ def write_profile(
         sample: transcripts in the page, for each pairing.
         viewer: the address of a viewer, for links to all other transcripts.
 
+    Returns:
+        What stands in it.
+
     Raises:
         CheaptalkError: the file cannot be written.
     """
-    write_findings(profile_findings(store, profile), out, sample=sample, viewer=viewer)
+    found = profile_findings(store, profile)
+    write_findings(found, out, sample=sample, viewer=viewer)
+    return found
 
 
 def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
@@ -167,8 +170,7 @@ def _took(numbers: list[Number]) -> str:
     means = {one.of.key: one.own.value or 0.0 for one in numbers}
     if not means.get("calls"):
         return ""
-    parts = [f"{fixed(means['calls'], 1)} calls", f"{fixed(means['seconds'], 1)} seconds",
-             ]  # fmt: skip
+    parts = [f"{fixed(means['calls'], 1)} calls", f"{fixed(means['seconds'], 1)} seconds"]
     if "tokens" in means:
         parts.append(f"{fixed(means['tokens'], 0)} tokens")
     if "dollars" in means:

@@ -22,6 +22,8 @@ from cheaptalk.whole_files import whole_file
 FORMAT = 1
 MOST = 0.5
 """The share of matches that is to be played to the end, if anything else is to be told."""
+PLACES = 2
+"""Decimals of a profile's numbers, most of which are shares."""
 SAME = 0.005
 """Up to this two numbers share a place: both are shown as the same."""
 SEAT = ("configuration", "place")

@@ -10,10 +10,9 @@ from cheaptalk.frames.reader import Reader
 from cheaptalk.judges import verdict_frame
 from cheaptalk.players import Kind
 from cheaptalk.profiles.batteries import Battery, styled_label
-from cheaptalk.profiles.leaks import leaks
 from cheaptalk.profiles.mistakes import mistakes
 from cheaptalk.profiles.stakes import could_have, first_asked
-from cheaptalk.profiles.statements import statements
+from cheaptalk.profiles.statements import leaks, statements
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.judgements import judges_of

@@ -1,11 +1,18 @@
-"""Statements of fact that an exact check of their game can read."""
+"""What players say that can be held against what they know: statements of fact, and secrets."""
 
+import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from cheaptalk.games.bargaining.events import Offer, SpokenOffer
+from cheaptalk.games.bargaining.rules import Bargaining
+from cheaptalk.games.negotiation.events import Price, SpokenPrice
+from cheaptalk.games.negotiation.rules import Negotiation
 from cheaptalk.rules import Result, game_box
 
 CHECKED = {"persuasion": ("honesty", "honest"), "deal_or_no_deal": ("hallucination", "consistent")}
 """The exact check of what is said in a game, and its verdict on what is true."""
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
 class Statement(NamedTuple):
@@ -28,3 +35,43 @@ def statements(result: Result) -> list[Statement]:
     check = game_box(result.game.name).checks.get(name)
     found = {} if check is None else check(result)
     return [Statement(request, seat, said == true) for (request, seat), said in found.items()]
+
+
+def leaks(result: Result, place: str) -> list[int] | None:
+    """The requests that a place answers with the number that it alone knows; None where it knows
+    none, or has nothing to say it with.
+
+    In negotiation that is what the product is worth to it; in bargaining the discount, as a factor
+    or as what is kept or lost in percent. A number that is also the one offered does not count:
+    nobody can tell why it was named.
+    """
+    game = result.game
+    if not isinstance(game, Bargaining | Negotiation) or game.complete_information:
+        return None
+    if not game.messages:
+        return None
+    secret = {round(one, 6) for one in _secrets(game, place)}
+    found = []
+    for request, seat, action in result.given():
+        if seat == place and isinstance(action, SpokenOffer | SpokenPrice):
+            named = {
+                round(float(one.replace(",", "")), 6) for one in NUMBER.findall(action.message)
+            }
+            if (named - _offered(action)) & secret:
+                found.append(request)
+    return found
+
+
+def _secrets(game: Bargaining | Negotiation, place: str) -> Iterator[float]:
+    if isinstance(game, Negotiation):
+        yield game.value(place)
+    else:
+        kept = game.discounts[game.roles.index(place)]
+        yield from (kept, 100 * kept, 100 * (1 - kept))
+
+
+def _offered(action: Offer | Price) -> set[float]:
+    """The numbers that an action offers itself."""
+    if isinstance(action, Price):
+        return {round(action.price, 6)}
+    return {round(action.alice_gain, 6), round(action.bob_gain, 6)}

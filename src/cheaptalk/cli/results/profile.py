@@ -139,8 +139,7 @@ def profile(
             forfeits = _forfeits(found, store)
             decisions = [ct.profiles.decide(found, one) for one in gates]
             changed = [] if earlier is None else ct.profiles.changes(found, earlier)
-            ct.profiles.write_profile(opened, found, page, viewer=viewer)
-            said = ct.profiles.profile_findings(opened, found).answers
+            said = ct.profiles.write_profile(opened, found, page, viewer=viewer).answers
     found.write(file)
     if junit is not None:
         with whole_file(junit) as xml:
