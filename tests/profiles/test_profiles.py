@@ -99,6 +99,18 @@ def test_a_fault_is_found_by_its_own_number_and_by_no_other(name: str, found: se
     assert signs(name) == found
 
 
+def test_earnings_are_told_apart_by_who_moves_first() -> None:
+    first, second, both = (
+        made("sound").number(key).own for key in ("earned.first", "earned.second", "earned")
+    )
+    assert first.n is not None
+    assert second.n is not None
+    assert both.n == first.n + second.n
+    total = first.n * (first.value or 0) + second.n * (second.value or 0)
+    assert total / both.n == pytest.approx(both.value)
+    assert first.value != second.value
+
+
 def test_who_has_no_fault_shows_none() -> None:
     sound = own(made("sound"))
     assert [sound[key] for key in SIGNS] == [0, 0, 0, 0, 1, 0, 0, pytest.approx(0, abs=0.005), 0, 0]

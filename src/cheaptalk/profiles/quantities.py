@@ -141,6 +141,10 @@ def _earned(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
         own = values.filter(part=part)
         title = f"Earned: {made.title}"
         yield Quantity(f"earned.{part}", "earned", title, OF_POSSIBLE, "more", about, own, AT_MOST)
+    for turn, began in (("first", True), ("second", False)):
+        own, title = values.filter(began=began), f"Earned: moving {turn}"
+        said = f"The same in matches in which the player answers {turn}."
+        yield Quantity(f"earned.{turn}", "earned", title, OF_POSSIBLE, "more", said, own, AT_MOST)
     for other, member in battery.panel.items():
         own = values.filter(other=other)
         title = f"Earned: against {other}"
