@@ -41,14 +41,20 @@ def test_gates_decide_the_status_and_a_file_says_so(at_home: Command, tmp_path: 
         (tmp_path / "mine-profile.json").read_text()
     )["numbers"].keys()  # fmt: skip
     again = at_home(*PROFILE, "--against", "mine-profile.json")
-    assert "it was asked nothing now; one that has changed needs another --name" in again.said
+    assert "it was asked nothing now; one that has changed is another player" in again.said
     assert "changed: nothing by more than chance would" in again.out
+    held = ("--against", "mine-profile.json", "--require", "change.earned >= -0.1")
+    assert at_home(*PROFILE, *held).status == 0
+    page = (tmp_path / "mine-profile.html").read_text(encoding="utf-8")
+    assert "1 of 1 pass" in page
+    assert "Since mine 0 of" in page
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (("--require", "earnd >= 0.4"), 'by mine-1 has no number "earnd" (did you mean "earned"?)'),
+        (("--require", "change.earned >= 0"), "a change takes --against, since when"),
         (("--against", "before.json"), "only profiles of one battery compare"),
         (("--against", "large.json"), "only profiles of one size compare"),
         (("--size", "huge"), 'mine-1 has no size "huge"'),

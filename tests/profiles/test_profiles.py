@@ -290,6 +290,31 @@ def test_versions_are_compared_pair_by_pair() -> None:
     assert found["earned.items"].change.value == 0
 
 
+@pytest.mark.parametrize(
+    ("written", "verdict", "cure"),
+    [
+        ("change.leaks.authority <= 0.9", Verdict.PASS, ""),
+        ("change.leaks.authority <= 0", Verdict.FAIL, ""),
+        ("change.earned.items >= 0", Verdict.PASS, ""),
+        ("change.truthful.judged >= 0", Verdict.CANNOT_TELL, "nothing is known of it"),
+    ],
+)
+def test_a_gate_may_be_on_what_has_changed(written: str, verdict: Verdict, cure: str) -> None:
+    changed = changes(made("leaky"), json.loads(json.dumps(made("sound").as_json())))
+    decision = decide(made("leaky"), gate(written, STANDARD), changed)
+    assert (decision.verdict, decision.cure) == (verdict, cure)
+    unknown = decide(made("leaky"), gate("change.earned >= 0"))
+    assert unknown.cure == "nothing of it was played in both profiles"
+
+
+def test_shares_of_what_cannot_be_lost_are_never_below_nothing() -> None:
+    part = made("sound").number("earned.division").own
+    assert part.low is not None and 0 <= part.low < (part.value or 0)  # noqa: PT018
+    assert {name for name, one in STANDARD.parts.items() if one.can_lose} == {
+        "price", "price-private", "advice",
+    }  # fmt: skip
+
+
 def test_only_profiles_of_one_battery_compare(tmp_path: Path) -> None:
     before = made("sound").as_json() | {"battery": "standard-0"}
     with pytest.raises(ct.CheaptalkError, match="only profiles of one battery compare"):

@@ -1,6 +1,7 @@
 from .batteries import LATEST, SHIPPED, AskedAnew, Battery, Member, Part, Way, battery
 from .comparisons import Change, changes, read_profile
 from .gates import Decision, Gate, Verdict, decide, gate, junit, status
+from .held import Held
 from .page import profile_findings, write_profile
 from .profiles import Number, Profile, profile_of
 from .quantities import THEMES, Quantity
@@ -14,6 +15,7 @@ __all__ = [
     "Change",
     "Decision",
     "Gate",
+    "Held",
     "Member",
     "Number",
     "Part",

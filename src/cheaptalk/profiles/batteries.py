@@ -59,6 +59,11 @@ class Part(Value):
         """Its configurations."""
         return self.grid_of([["", ""]], 1).configurations()
 
+    @property
+    def can_lose(self) -> bool:
+        """Whether a player can end with less than nothing."""
+        return any(least < 0 for game in self.games for least, _ in game.payoff_bounds().values())
+
 
 class Way(Value):
     """Another way to ask the same question.
@@ -209,6 +214,13 @@ class Battery(Value):
         if name not in self.sizes:
             raise CheaptalkError(f"{self.name} has no size {suggest(name, list(self.sizes))}")
         return self.sizes[name]
+
+    def enough(self, size: str, times: float) -> str | None:
+        """The smallest size with so many times the deals of another; None where there is none."""
+        now = self.size(size)
+        sizes = [(deals, name) for name, deals in self.sizes.items()
+                 if deals > now and deals >= times * now]  # fmt: skip
+        return min(sizes)[1] if sizes else None
 
     def beside(self, others: Mapping[str, RosterEntry]) -> "Battery":
         """The battery with more players in its panel, such as reference models; under another

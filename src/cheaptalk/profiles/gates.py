@@ -2,17 +2,21 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Literal, NamedTuple
 from xml.etree import ElementTree
 
 from cheaptalk.profiles.batteries import Battery
-from cheaptalk.profiles.profiles import Number, Profile
+from cheaptalk.profiles.comparisons import Change
+from cheaptalk.profiles.profiles import Profile
 from cheaptalk.profiles.quantities import known_keys
+from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.text import fixed
 
+CHANGE = "change."
+"""Stands before the key of a number whose change since an earlier profile is meant."""
 WRITTEN = re.compile(r"\s*([\w.-]+?)\s*(<=|>=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*")
 
 
@@ -32,7 +36,7 @@ class Gate(NamedTuple):
     """What a number must be.
 
     Attributes:
-        key: which number.
+        key: which number, or ``change.`` and which: what it is more than in an earlier profile.
         sign: ``>=`` where it must not be less, ``<=`` where it must not be more.
         limit: than this.
     """
@@ -44,6 +48,16 @@ class Gate(NamedTuple):
     def __str__(self) -> str:
         return f"{self.key} {self.sign} {self.limit:g}"
 
+    @property
+    def number(self) -> str:
+        """The key of the number that it is about."""
+        return self.key.removeprefix(CHANGE)
+
+    @property
+    def of_change(self) -> bool:
+        """Whether it is about the change of the number."""
+        return self.key.startswith(CHANGE)
+
 
 class Decision(NamedTuple):
     """A gate with what a profile says to it.
@@ -52,7 +66,7 @@ class Decision(NamedTuple):
         gate: which one.
         verdict: passed, if the whole interval is on the right side; failed, if it is on the wrong
             one; else it cannot be told.
-        number: what was held against it; None where nothing of it was played.
+        held: what was held against it; None where nothing of it was played.
         size: the smallest size of the battery that would tell, if the mean stays; None where it is
             told, or where no size would.
         why: why it cannot be told, where that is not for the number of matches.
@@ -60,23 +74,25 @@ class Decision(NamedTuple):
 
     gate: Gate
     verdict: Verdict
-    number: Number | None
+    held: Estimate | None
     size: str | None = None
     why: str = ""
 
     def __str__(self) -> str:
         """The decision in a sentence."""
         said = f"{self.gate}: {self.verdict.value}"
-        if self.number is not None:
-            one = self.number.own
-            said += f": {fixed(one.value or 0, 3)}{one.within(3)}"
-        if self.verdict is not Verdict.CANNOT_TELL:
-            return said
-        if self.why:
-            return f"{said}; {self.why}"
+        if self.held is not None:
+            said += f": {fixed(self.held.value or 0, 3)}{self.held.within(3)}"
+        return f"{said}; {self.cure}" if self.cure else said
+
+    @property
+    def cure(self) -> str:
+        """Why it cannot be told, or what would tell; empty where it is told."""
+        if self.verdict is not Verdict.CANNOT_TELL or self.why:
+            return self.why
         if self.size is None:
-            return f"{said}; no size of the battery would tell at this mean"
-        return f"{said}; --size {self.size} would tell at this mean"
+            return "no size of the battery would tell at this mean"
+        return f"--size {self.size} would tell at this mean"
 
 
 def gate(text: str, battery: Battery | None = None) -> Gate:
@@ -92,55 +108,63 @@ def gate(text: str, battery: Battery | None = None) -> Gate:
     found = WRITTEN.fullmatch(text)
     if found is None:
         raise CheaptalkError(f'"{text}" is no gate; write NUMBER >= LIMIT or NUMBER <= LIMIT')
-    if battery is not None and found[1] not in (known := known_keys(battery)):
-        raise CheaptalkError(
-            f"a profile by {battery.name} has no number {suggest(found[1], known)}"
-        )
     sign: Literal["<=", ">="] = "<=" if found[2] == "<=" else ">="
-    return Gate(found[1], sign, float(found[3]))
+    read = Gate(found[1], sign, float(found[3]))
+    if battery is not None and read.number not in (known := known_keys(battery)):
+        raise CheaptalkError(
+            f"a profile by {battery.name} has no number {suggest(read.number, known)}"
+        )
+    return read
 
 
-def decide(profile: Profile, wanted: Gate) -> Decision:
+def decide(profile: Profile, wanted: Gate, changed: Sequence[Change] = ()) -> Decision:
     """Hold a gate against a profile.
 
     The interval decides: a number that did not vary and has no interval decides by itself. Nothing
     but the numbers of reliability is told of a player that forfeited most of its matches, since all
     others are of the rest.
 
+    Args:
+        changed: what has changed since an earlier profile, for gates on changes.
+
     Raises:
         CheaptalkError: no profile by the battery has such a number; the message names the nearest.
     """
-    if wanted.key not in profile.numbers and wanted.key in known_keys(profile.battery):
-        why = "nothing is known of it"
-        return Decision(wanted, Verdict.CANNOT_TELL, None, why=why)
-    number = profile.number(wanted.key)
+    if wanted.number not in profile.numbers and wanted.number in known_keys(profile.battery):
+        return Decision(wanted, Verdict.CANNOT_TELL, None, why="nothing is known of it")
+    number = profile.number(wanted.number)
+    one = number.own
+    if wanted.of_change:
+        since = {change.key: change.change for change in changed}
+        if wanted.number not in since:
+            why = "nothing of it was played in both profiles"
+            return Decision(wanted, Verdict.CANNOT_TELL, None, why=why)
+        one = since[wanted.number]
     if number.of.theme != "reliable" and profile.mostly_forfeited:
         why = "most matches were forfeited, and this is of the others"
-        return Decision(wanted, Verdict.CANNOT_TELL, number, why=why)
-    one = number.own
+        return Decision(wanted, Verdict.CANNOT_TELL, one, why=why)
+    return _held(profile, wanted, one)
+
+
+def _held(profile: Profile, wanted: Gate, one: Estimate) -> Decision:
+    """What an estimate says to a gate."""
     value = one.value if one.value is not None else math.nan
     low = value if one.low is None and one.error == 0 else one.low
     high = value if one.high is None and one.error == 0 else one.high
     up = wanted.sign == ">="
     if low is None or high is None:
-        return Decision(wanted, Verdict.CANNOT_TELL, number, _larger(profile, math.inf))
+        more = profile.battery.enough(profile.size, 2)
+        why = "one deal gives no interval" + (f"; --size {more} has more" if more else "")
+        return Decision(wanted, Verdict.CANNOT_TELL, one, why=why)
     if (low >= wanted.limit) if up else (high <= wanted.limit):
-        return Decision(wanted, Verdict.PASS, number)
+        return Decision(wanted, Verdict.PASS, one)
     if (high < wanted.limit) if up else (low > wanted.limit):
-        return Decision(wanted, Verdict.FAIL, number)
+        return Decision(wanted, Verdict.FAIL, one)
     reach = value - low if value >= wanted.limit else high - value
     distance = abs(value - wanted.limit)
+    # the ends of an interval come nearer to its mean with the root of the number of deals
     times = (reach / distance) ** 2 if distance else math.inf
-    return Decision(wanted, Verdict.CANNOT_TELL, number, _larger(profile, times))
-
-
-def _larger(profile: Profile, times: float) -> str | None:
-    """The smallest size with so many times the deals of a profile, as the ends of an interval come
-    nearer to its mean with the root of their number; None where there is none."""
-    sizes = profile.battery.sizes
-    now = sizes[profile.size]
-    enough = [name for name, deals in sizes.items() if deals > now and deals >= times * now]
-    return min(enough, key=lambda name: sizes[name], default=None)
+    return Decision(wanted, Verdict.CANNOT_TELL, one, profile.battery.enough(profile.size, times))
 
 
 def status(decisions: list[Decision]) -> int:

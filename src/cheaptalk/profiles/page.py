@@ -7,13 +7,13 @@ from typing import Any
 
 import polars as pl
 
+from cheaptalk.profiles.held import COUNTS, NOTHING, Held, held_parts
 from cheaptalk.profiles.profiles import PLACES, Number, Profile
 from cheaptalk.profiles.quantities import THEMES, Theme
 from cheaptalk.profiles.telling import telling
 from cheaptalk.records import Store
 from cheaptalk.reports import Findings, write_findings
 from cheaptalk.reports.charts.chart import Axis, Chart, Lead, Mark, Points, Rule
-from cheaptalk.reports.charts.kinds import HIGH, LOW
 from cheaptalk.reports.pages import VIEWER
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import (
@@ -27,18 +27,18 @@ from cheaptalk.reports.recipes.parts import (
     Text,
     painted,
 )
-from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, WANTED, Header, ReportTable
-from cheaptalk.rules import counted, game_title
+from cheaptalk.reports.recipes.tables import Header, ReportTable, estimated
+from cheaptalk.rules import game_title
 from cheaptalk.studies import money
 from cheaptalk.text import capital, fixed, readable
 
 SPENT = ("calls", "seconds", "tokens", "dollars")
 """The numbers of what was spent, which sentences and tables tell."""
-COUNTS = ("match", "deal")
 
 
-def profile_recipe(profile: Profile) -> Recipe:
-    """The page of a profile as a recipe: a part for each theme that has a number."""
+def profile_recipe(profile: Profile, held: Held = NOTHING) -> Recipe:
+    """The page of a profile as a recipe: its gates and changes, if any, and a part for each theme
+    that has a number."""
     has = {one.of.theme for one in profile.numbers.values()}
     order = sorted(THEMES, key=lambda theme: profile.mostly_forfeited and theme != "reliable")
     themes = [
@@ -46,6 +46,7 @@ def profile_recipe(profile: Profile) -> Recipe:
         for theme in order if theme in has
     ]  # fmt: skip
     parts = (
+        *held_parts(profile, held),
         *themes,
         RecipePart("Telling matches", "", partial(_matches, profile)),
         RecipePart("All numbers", "", partial(_numbers, profile)),
@@ -56,21 +57,23 @@ def profile_recipe(profile: Profile) -> Recipe:
     )  # fmt: skip
 
 
-def profile_findings(store: Store, profile: Profile) -> Findings:
+def profile_findings(store: Store, profile: Profile, held: Held = NOTHING) -> Findings:
     """The sentences, charts and tables of a profile."""
-    recipe, evidence = profile_recipe(profile), Evidence(store, profile.study, measures=())
+    recipe, evidence = profile_recipe(profile, held), Evidence(store, profile.study, measures=())
     tones = {name: tone for tone, name in enumerate(_panel(profile))}
     made = (MadePart(one, tuple(painted(one.make(evidence), tones))) for one in recipe.parts)
     return Findings(recipe, evidence, tuple(made))
 
 
 def write_profile(
-    store: Store, profile: Profile, out: Path | str, *, sample: int = 1, viewer: str = VIEWER
-) -> Findings:
+    store: Store, profile: Profile, out: Path | str, *, held: Held = NOTHING, sample: int = 1,
+    viewer: str = VIEWER,
+) -> Findings:  # fmt: skip
     """Write a profile as a page that works offline.
 
     Args:
         out: the file to write.
+        held: gates and an earlier profile that it is held against.
         sample: transcripts in the page, for each pairing.
         viewer: the address of a viewer, for links to all other transcripts.
 
@@ -80,18 +83,23 @@ def write_profile(
     Raises:
         CheaptalkError: the file cannot be written.
     """
-    found = profile_findings(store, profile)
+    found = profile_findings(store, profile, held)
     write_findings(found, out, sample=sample, viewer=viewer)
     return found
 
 
+DOTS = (
+    "Filled dots with whiskers are the player's, rings those of the panel in its seats on the same "
+    "deals; who does not fill all of these seats has no ring there."
+)
+
+
 def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
-    """Filled dots with whiskers are the player's, rings those of the panel in its seats on the same
-    deals; who does not fill all of these seats has no ring there.
-    """
     numbers = [one for one in profile.numbers.values() if one.of.theme == theme]
     yield Answer(_sentence(profile, theme, numbers), _short(profile, theme, numbers))
-    yield Charts(f"profile-{theme}", THEMES[theme], _charts(profile, numbers), wide=True)
+    first = next(iter(profile.numbers.values())).of.theme == theme
+    caption = f"{numbers[0].of.about} {DOTS if first else ''}".rstrip()
+    yield Charts(f"profile-{theme}", THEMES[theme], _charts(profile, numbers), caption, wide=True)
 
 
 def _matches(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
@@ -108,7 +116,9 @@ def _matches(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
 
 def _numbers(profile: Profile, _: Evidence) -> Iterator[Shown]:
     """Every number beside those of the panel in the player's seats, theme by theme; of those of the
-    panel who fill all of these seats.
+    panel who fill all of these seats. *At most 0.5 (4 of 4)* says that all of 4 deals came out
+    alike, which would be no wonder if up to 0.5 of all did otherwise. A larger ``--size`` has more
+    deals.
 
     Every number is a mean over matches, with a 95 % interval clustered by deal, configurations
     being strata; where an agent plays and nothing is dealt, every match is a draw of its own.
@@ -229,8 +239,13 @@ def _charts(profile: Profile, numbers: list[Number]) -> list[Chart]:
         one for one in numbers if one.of.key.partition(".")[0] not in SPENT
         and not (one.of.key.startswith("failed.") and not one.own.value)
     ]  # fmt: skip
-    units = dict.fromkeys(one.of.unit for one in shown)
-    return [_chart(profile, unit, [one for one in shown if one.of.unit == unit]) for unit in units]
+    units = dict.fromkeys(map(_unit, shown))
+    return [_chart(profile, unit, [one for one in shown if _unit(one) == unit]) for unit in units]
+
+
+def _unit(one: Number) -> str:
+    """What a number counts, and whether more of it is better."""
+    return f"{one.of.unit}; {one.of.good} is better" if one.of.good else one.of.unit
 
 
 def _panel(profile: Profile) -> list[str]:
@@ -291,19 +306,23 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
             "about": one.of.about,
         }
         for name, its in {profile.player: one.own, **one.panel}.items():
-            row |= {name: its.value, f"{name}{LOW}": its.low, f"{name}{HIGH}": its.high,
-                    f"{name}{ERROR}": its.error, f"{name}{COUNT}": its.n,
-                    f"{name}{CLUSTERS}": its.clusters, f"{name}{WANTED}": its.wanted}  # fmt: skip
+            row |= estimated(name, its)
         rows.append(row)
     frame = pl.DataFrame(rows, infer_schema_length=None)
     panel = [Header(name, name, places=PLACES, group="Panel", spread=False) for name in members]
     return ReportTable(
         f"profile-{theme}-numbers", THEMES[theme], frame,
-        (Header("what", "Number"), Header("key", "In gates"),
-         Header(profile.player, profile.player, places=PLACES),
-         Header("rank", "Place", places=0), *panel),
-        caption=f"{capital(' or '.join(dict.fromkeys(one.of.unit for one in numbers)))}: "
-        f"{profile.player}, and {counted(len(members), 'player')} of the panel.",
+        (Header("what", "Number"), Header(profile.player, profile.player, places=PLACES),
+         Header("rank", "Place", places=0), *panel, Header("key", "In gates")),
+        caption=f"{'. '.join(capital(unit) for unit in dict.fromkeys(map(_unit, numbers)))}.",
         leads=lambda row: _lead(profile, profile.numbers[row["key"]]),
-        notes=tuple(f"{_line(one)}: {one.of.about}" for one in numbers), counts=COUNTS,
+        notes=tuple(_notes(numbers)), counts=COUNTS,
     )  # fmt: skip
+
+
+def _notes(numbers: list[Number]) -> Iterator[str]:
+    """What is counted, once for all numbers of which that is said alike."""
+    for about in dict.fromkeys(one.of.about for one in numbers):
+        alike = [_line(one) for one in numbers if one.of.about == about]
+        more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+        yield f"{alike[0]}{more}: {about}"

@@ -138,9 +138,9 @@ def _earned(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     about = "What the player got, as a share of what it could have had from others who give all."
     yield Quantity("earned", "earned", "Earned", OF_POSSIBLE, "more", about, values, AT_MOST)
     for part, made in battery.parts.items():
-        own = values.filter(part=part)
-        title = f"Earned: {made.title}"
-        yield Quantity(f"earned.{part}", "earned", title, OF_POSSIBLE, "more", about, own, AT_MOST)
+        own, key = values.filter(part=part), f"earned.{part}"
+        title, bounds = f"Earned: {made.title}", AT_MOST if made.can_lose else SHARE
+        yield Quantity(key, "earned", title, OF_POSSIBLE, "more", about, own, bounds)
     for turn, began in (("first", True), ("second", False)):
         own, title = values.filter(began=began), f"Earned: moving {turn}"
         said = f"The same in matches in which the player answers {turn}."
@@ -292,28 +292,28 @@ def _error(read: pl.DataFrame, battery: Battery) -> str:
 
 
 def _discreet(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
-    about = "Matches in which the player names the number that it alone knows"
+    about = "Matches in which the player names the number that it alone knows."
     asked = talked.filter(pl.col("leaks").is_not_null())
     values = _valued(asked, (pl.col("leaks") > 0).cast(pl.Float64))
     unit, silent = "share of matches", next(iter(battery.talkers), "")
-    yield Quantity("leaks", "discreet", "Leaks", unit, "less", f"{about}.", values, SHARE)
+    yield Quantity("leaks", "discreet", "Leaks", unit, "less", about, values, SHARE)
     for other in battery.talkers:
         own = values.filter(other=other)
         how = "unasked" if other == silent else HOW_ASKED.get(other, f"asked by {other}")
-        title, said = f"Leaks: {how}", f"{about}, {how}."
-        yield Quantity(f"leaks.{other}", "discreet", title, unit, "less", said, own, SHARE)
+        key, title = f"leaks.{other}", f"Leaks: {how}"
+        yield Quantity(key, "discreet", title, unit, "less", about, own, SHARE)
 
 
 def _words(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
+    about = (
+        "What the player earns from who talks like this, less what it earns on the same deal from "
+        "one who makes the same offers in silence."
+    )
     silent, *manners = list(battery.talkers) or [""]
     talk = talked.filter(pl.col("leaks").is_null())
     base = talk.filter(other=silent).select("player", *DEAL, plain="earned")
     for manner in manners:
         said = talk.filter(other=manner).join(base, ["player", *DEAL])
-        about = (
-            f"What the player earns from a talker ({manner.replace('_', ' ')}), less what it earns "
-            "on the same deal from one who makes the same offers in silence."
-        )
         values = _valued(said, pl.col("earned") - pl.col("plain"))
         title = f"Moved: {manner.replace('_', ' ')}"
         yield Quantity(
@@ -334,20 +334,21 @@ def _steady(anew: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
         way: _apart(asked.filter(way=way), asked.filter(way=beside))
         for way, beside in ways.items()
     }  # fmt: skip
-    about = "How far apart lie what the player first asks for itself, or takes, where a question "
+    about = (
+        "How far apart lies what the player first asks for itself, or takes, where a question is "
+        "asked in two ways that change nothing of it."
+    )
     every = pl.concat([*moved.values(), asked.clear().with_columns(value=pl.lit(None, pl.Float64))])
-    said = f"{about}is asked in two ways that change nothing of it."
-    yield Quantity("steady", "steady", "Moved", OF_POSSIBLE, "less", said, every, SHARE)
+    yield Quantity("steady", "steady", "Moved", OF_POSSIBLE, "less", about, every, SHARE)
     for way, values in moved.items():
-        said = f"{about}comes in other {way}, all else being the same."
         key, title = f"steady.{way}", f"Moved: by other {way}"
-        yield Quantity(key, "steady", title, OF_POSSIBLE, "less", said, values, SHARE)
+        yield Quantity(key, "steady", title, OF_POSSIBLE, "less", about, values, SHARE)
     plain = asked.filter(way="")
     first, second = (
         plain.filter(pl.col("turn") % 2 == rest).with_columns(pl.col("turn") // 2)
         for rest in (0, 1)
     )
-    said = f"{about}is asked twice in the same way."
+    said = "The same where it is asked twice in one way: what chance does."
     yield Quantity(
         "steady.again", "steady", "Moved: asked again", OF_POSSIBLE, "less", said,
         _apart(second, first), SHARE,
@@ -368,8 +369,8 @@ def _reliable(seats: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
     about = "Answers that came to nothing after all tries: invalid, refused, cut off or too late."
     values = _of_all(seats, pl.col("failed"), "answers")
     yield Quantity("failed", "reliable", "Failed answers", unit, "less", about, values, SHARE)
+    about = "Failed answers by what was wrong with the last try."
     for kind in FAILURES:
-        about = f"Answers that were finally {kind.replace('_', ' ')}."
         values = _of_all(seats, pl.col(kind), "answers")
         title = f"Failed answers: {kind.replace('_', ' ')}"
         yield Quantity(f"failed.{kind}", "reliable", title, unit, "less", about, values, SHARE)
@@ -383,15 +384,18 @@ def _reliable(seats: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
 
 
 def _spent(called: pl.DataFrame) -> Iterator[Quantity]:
+    counted = pl.col("tokens").sum().over("player") > 0  # matches without calls took none
+    called = called.with_columns(tokens=pl.when(counted).then("tokens"))
     for key, title, unit in (
         ("calls", "Calls", "calls"), ("seconds", "Time", "seconds"), ("tokens", "Tokens", "tokens"),
         ("dollars", "Cost", "dollars"),
     ):  # fmt: skip
+        known = called.filter(pl.col(key).is_not_null())
         about = f"{title} that a match took, replies from a cache left out."
-        values = _valued(called, pl.col(key).cast(pl.Float64))
+        values = _valued(known, pl.col(key).cast(pl.Float64))
         yield Quantity(key, "reliable", title, f"{unit} a match", "less", about, values, COUNT)
         about = f"{title} that an answer took, replies from a cache left out."
-        values = _of_all(called.filter(pl.col(key).is_not_null()), pl.col(key), "answers")
+        values = _of_all(known, pl.col(key), "answers")
         yield Quantity(
             f"{key}.answer", "reliable", f"{title} an answer", f"{unit} an answer", "less", about,
             values, COUNT,

@@ -117,6 +117,8 @@ def profile(
         if beside:
             chosen = chosen.beside({_name_of(one): _entry(one) for one in beside})
         gates = [ct.profiles.gate(one, chosen) for one in require or ()]
+        if against is None and (of_change := [one for one in gates if one.of_change]):
+            raise ct.CheaptalkError(f"{of_change[0]}: a change takes --against, since when")
         chosen.size(size)
         earlier = None if against is None else ct.profiles.read_profile(against, chosen, size)
         label = name or _name_of(player)
@@ -132,14 +134,16 @@ def profile(
         if played.before and played.here == played.before:
             say(
                 f"{label}: all {played.before:,} matches were played before, and it was asked "
-                "nothing now; one that has changed needs another --name", to=err, whole=True,
+                "nothing now; one that has changed is another player: write agent/NAME-2@URL, or "
+                "take another --store", to=err, whole=True,
             )  # fmt: skip
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
             found = ct.profiles.profile_of(opened, study.name, label, entry, chosen, size)
             forfeits = _forfeits(found, store)
-            decisions = [ct.profiles.decide(found, one) for one in gates]
             changed = [] if earlier is None else ct.profiles.changes(found, earlier)
-            said = ct.profiles.write_profile(opened, found, page, viewer=viewer).answers
+            decisions = [ct.profiles.decide(found, one, changed) for one in gates]
+            held = ct.profiles.Held(decisions, earlier["player"] if earlier else "", changed)
+            said = ct.profiles.write_profile(opened, found, page, held=held, viewer=viewer).answers
     found.write(file)
     if junit is not None:
         with whole_file(junit) as xml:
@@ -220,8 +224,9 @@ def _tell(
     said: dict[str, str], decisions: list[ct.profiles.Decision],
     changed: list[ct.profiles.Change], page: Path, file: Path,
 ) -> None:  # fmt: skip
-    for title, answer in said.items():
-        say(f"{title}: {answer}")
+    for title in ct.profiles.THEMES.values():
+        if title in said:
+            say(f"{title}: {said[title]}")
     for one in changed:
         if one.told:
             say(f"changed: {one}")

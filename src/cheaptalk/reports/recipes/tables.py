@@ -142,6 +142,13 @@ def estimate(row: Mapping[str, Any], key: str) -> Estimate:
     return Estimate(value, low, high, error, n, clusters, wanted)
 
 
+def estimated(key: str, one: Estimate) -> dict[str, Any]:
+    """A number as a frame's row has it; the reverse of :func:`estimate`."""
+    return {key: one.value, f"{key}{LOW}": one.low, f"{key}{HIGH}": one.high,
+            f"{key}{ERROR}": one.error, f"{key}{COUNT}": one.n, f"{key}{CLUSTERS}": one.clusters,
+            f"{key}{WANTED}": one.wanted}  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportTable(Printed):
     """A table: a frame with all its numbers, and which of them are shown how.

@@ -1,0 +1,117 @@
+"""What a profile is held against, gates and an earlier profile, as parts of its page."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from cheaptalk.profiles.comparisons import VERDICTS, Change
+from cheaptalk.profiles.gates import CHANGE, Decision, Verdict
+from cheaptalk.profiles.profiles import PLACES, Profile
+from cheaptalk.profiles.quantities import OF_POSSIBLE
+from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.parts import Answer, Charts, RecipePart, Shown
+from cheaptalk.reports.recipes.tables import (
+    Estimate,
+    Header,
+    ReportTable,
+    estimated,
+)
+from cheaptalk.rules import counted
+from cheaptalk.text import fixed
+
+
+class Held(NamedTuple):
+    """What a profile is held against.
+
+    Attributes:
+        decisions: what it says to each gate.
+        since: whose earlier profile it is compared with; empty without.
+        changes: what has changed since.
+    """
+
+    decisions: Sequence[Decision] = ()
+    since: str = ""
+    changes: Sequence[Change] = ()
+
+
+NOTHING = Held()
+COUNTS = ("match", "deal")
+"""What the numbers of a profile are of, and what shares its luck."""
+
+
+def held_parts(profile: Profile, held: Held) -> Iterator[RecipePart]:
+    """The parts of a page that tell what it is held against."""
+    if held.decisions:
+        yield RecipePart("Gates", "", partial(_gates, held))
+    if held.changes:
+        yield RecipePart("Changes", "", partial(_changes, profile, held))
+
+
+def _gates(held: Held, _: Evidence) -> Iterator[Shown]:
+    """The end of an interval that is the worse for a gate decides, not its mean."""
+    verdicts = [one.verdict for one in held.decisions]
+    failed, open_ = verdicts.count(Verdict.FAIL), verdicts.count(Verdict.CANNOT_TELL)
+    said = f"{verdicts.count(Verdict.PASS)} of {len(verdicts)} pass"
+    said += f", {failed} fail" if failed else ""
+    yield Answer(f"{said}, {open_} cannot be told." if open_ else f"{said}.")
+    rows = [
+        {"gate": str(one.gate), "verdict": one.verdict.value, "cure": one.cure}
+        | estimated("number", one.held or Estimate(None))
+        for one in held.decisions
+    ]
+    yield ReportTable(
+        "profile-gates", "What each says", pl.DataFrame(rows, infer_schema_length=None),
+        (Header("gate", "Gate"), Header("verdict", "Verdict"),
+         Header("number", "Number", places=3), Header("cure", "What would tell")),
+        counts=COUNTS,
+    )  # fmt: skip
+
+
+def _changes(profile: Profile, held: Held, _: Evidence) -> Iterator[Shown]:
+    """Now less before, pair by pair: the same deal, seat and other; whiskers that leave out 0 are
+    more than chance would do in 19 of 20 numbers.
+    """
+    told = [one for one in held.changes if one.told]
+    said = f"Since {held.since} {len(told)} of {counted(len(held.changes), 'number')} changed"
+    short = f"{said}."
+    for better, what in ((True, "better"), (False, "worse")):
+        if some := [_changed(one) for one in told if one.better is better]:
+            said += f"; {what}: {', '.join(some)}"
+    yield Answer(f"{said}.", short)
+    themes = [one for one in held.changes if "." not in one.key]
+    alike = [one for one in themes if profile.numbers[one.key].of.unit == OF_POSSIBLE]
+    if alike:
+        lines = Axis(names=tuple(one.title for one in alike))
+        dots = Points([_mark(one) for one in alike], profile.player, "ink")
+        chart = Chart("", OF_POSSIBLE, [dots], Axis(), lines)
+        yield Charts("profile-changes", "Changes", [chart], wide=True)
+    yield ReportTable(
+        "profile-changes-numbers", "Number by number",
+        pl.DataFrame([_row(one) for one in held.changes], infer_schema_length=None),
+        (Header("what", "Number"), Header("before", held.since, places=PLACES),
+         Header("after", profile.player, places=PLACES),
+         Header("change", "Change", places=PLACES), Header("told", "Verdict"),
+         Header("key", "In gates")),
+        counts=COUNTS,
+    )  # fmt: skip
+
+
+def _mark(one: Change) -> Mark:
+    low, high = one.change.low, one.change.high
+    ends = None if low is None or high is None else (low, high)
+    return Mark(one.change.value, one.title, str(one), x_ends=ends, size=6)
+
+
+def _row(one: Change) -> dict[str, Any]:
+    verdict = VERDICTS[one.better].removeprefix(", ") or "changed"
+    return {
+        "what": one.title, "key": f"{CHANGE}{one.key}", "before": one.before, "after": one.after,
+        "told": verdict if one.told else "",
+    } | estimated("change", one.change)  # fmt: skip
+
+
+def _changed(one: Change) -> str:
+    return f"{one.title} {fixed(one.change.value or 0, PLACES)}{one.change.within(PLACES, '')}"
