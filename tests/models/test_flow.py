@@ -287,6 +287,13 @@ def test_a_wrong_key_or_name_is_given_up_soon(clock: Clock, status: int, times: 
     )
 
 
+def test_an_agent_that_turns_calls_away_has_a_wrong_url(clock: Clock) -> None:
+    lane = lane_at(clock, name="agent/mine@http://127.0.0.1:1/act")
+    fail(lane, refused(404), DENIALS)
+    assert lane.given_up is not None
+    assert lane.given_up.reason.endswith("status 404: no; check its URL, and its key if any")
+
+
 def test_an_answer_between_shows_that_it_is_not_the_key(clock: Clock) -> None:
     lane = lane_at(clock)
     for _ in range(5):

@@ -290,9 +290,14 @@ class Lane:
         row, detail = self._row, reply.detail or trouble_of(reply)
         if row[Trouble.DENIED] >= DENIALS or row[Trouble.REJECTED] >= REJECTIONS:
             count = max(row[Trouble.DENIED], row[Trouble.REJECTED])
+            agent = self.name.startswith("agent/")
+            what = (
+                "its URL, and its key if any"
+                if agent
+                else "the key, the model's name, its settings and the URL"
+            )
             return GivenUp(
-                f"{self.name} turned {count} calls in a row away: {detail}; "
-                "check the key, the model's name, its settings and the URL",
+                f"{self.name} turned {count} calls in a row away: {detail}; check {what}",
                 wrong=True,
             )
         silent = row[Trouble.BROKEN] + row[Trouble.TIMED_OUT] == row.total()
