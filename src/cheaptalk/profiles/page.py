@@ -90,7 +90,7 @@ def write_profile(
 
 DOTS = (
     "Filled dots with whiskers are the player's, rings those of the panel in its seats on the same "
-    "deals; who does not fill all of these seats has no ring there."
+    "deals; who does not fill all of these seats has no ring there. Place 1 is the best of all."
 )
 
 
