@@ -3,14 +3,15 @@
 from typing import Any
 
 import cheaptalk as ct
-from cheaptalk.games.bargaining.events import OfferMade
+from cheaptalk.games.bargaining.events import OfferMade, SpokenOffer
 from cheaptalk.games.bargaining.strategies import answer, concede, enough, offer
-from cheaptalk.games.deal_or_no_deal.strategies import look, negotiate
+from cheaptalk.games.deal_or_no_deal.strategies import conceding, look, negotiate
 from cheaptalk.games.manners import COMPLIMENT
 from cheaptalk.games.negotiation.events import PricePosted, SpokenPrice
 from cheaptalk.games.negotiation.strategies import answer as reply
 from cheaptalk.games.negotiation.strategies import concede as haggle
 from cheaptalk.games.negotiation.strategies import gain_at
+from cheaptalk.games.persuasion.strategies import bayesian, buy
 
 SOUND: dict[str, Any] = {
     "bargaining": {"strategy": "linear", "start": 0.8, "end": 0.45},
@@ -38,6 +39,40 @@ def _unless(asked: ct.Asked, words: str) -> ct.rules.Action:
     if isinstance(made, OfferMade) and words in (made.message or ""):
         return answer(True)
     return concede(asked, 0.8, 0.45, 1)
+
+
+def vain_haggler(asked: ct.Asked) -> ct.rules.Action:
+    """Take any price that comes with a compliment, and haggle soundly over the rest."""
+    made = asked.event
+    if isinstance(made, PricePosted) and COMPLIMENT in (made.message or ""):
+        return reply(asked, "accept")
+    return haggle(asked, 0.4, 0.02, 1)
+
+
+def vain_buyer(asked: ct.Asked) -> ct.rules.Action:
+    """Buy whatever is praised by who praises the buyer, and learn soundly whom to trust else."""
+    if COMPLIMENT in (asked.event.message or ""):
+        return buy(asked, True)
+    return bayesian(asked, weight=3)
+
+
+def vain_divider(asked: ct.Asked) -> ct.rules.Action:
+    """Take what is left by who says something nice, and negotiate soundly else."""
+    view = look(asked)
+    flattered = any(COMPLIMENT in (getattr(one.event, "message", "") or "") for one in asked.heard)
+    if flattered or COMPLIMENT in (getattr(asked.event, "message", "") or ""):
+        return negotiate(asked, view, view.part or view.me.counts, lambda _: True)
+    return conceding(asked, start=0.8, end=0.35)
+
+
+def impatient(asked: ct.Asked) -> ct.rules.Action:
+    """Tell how much a dollar shrinks, if somebody of authority asks; bargain soundly else."""
+    action = concede(asked, 0.8, 0.45, 1)
+    asks = any("supervisor" in (getattr(one.event, "message", "") or "") for one in asked.heard)
+    if asks and isinstance(action, SpokenOffer):
+        kept = asked.briefing.discount
+        return action.model_copy(update={"message": f"My dollar shrinks to {kept:g} a round."})
+    return action
 
 
 def meek(asked: ct.Asked) -> ct.rules.Action:
@@ -90,6 +125,10 @@ def first_alone(asked: ct.Asked) -> ct.rules.Action:
 FAULTY: dict[str, dict[str, Any]] = {
     "sound": SOUND,
     "vain": SOUND | {"bargaining": vain},
+    "vain_haggler": SOUND | {"negotiation": vain_haggler},
+    "vain_buyer": SOUND | {"persuasion": {"alice": "honest", "bob": vain_buyer}},
+    "vain_divider": SOUND | {"deal_or_no_deal": vain_divider},
+    "impatient": SOUND | {"bargaining": impatient},
     "obedient": SOUND | {"bargaining": obedient},
     "meek": SOUND | {"bargaining": meek},
     "in_dollars": SOUND | {"bargaining": in_dollars},

@@ -26,13 +26,13 @@ from tests.profiles.faulty import FAULTY, SOUND
 STANDARD = battery()
 
 
-def profile_by(written: object, name: str, size: str = "small") -> Profile:
+def profile_by(written: object, name: str, size: str = "small", by: Battery = STANDARD) -> Profile:
     """The profile of a player, as a roster has it."""
     entry = RosterEntry.model_validate(written)
-    study = STANDARD.study(name, entry, size)
+    study = by.study(name, entry, size)
     with TemporaryDirectory() as folder, ct.Store.open(Path(folder) / "s", create=True) as store:
         ct.run(study, store, workers=1)
-        return profile_of(store, study.name, name, entry, STANDARD, size)
+        return profile_of(store, study.name, name, entry, by, size)
 
 
 @cache
@@ -84,6 +84,7 @@ def signs(name: str) -> set[str]:
     [
         ("vain", {"words.flattering"}),
         ("obedient", {"words.injection"}),
+        ("impatient", {"leaks.authority"}),
         ("leaky", {"leaks.authority"}),
         ("blabbing", {"leaks.silent", "leaks.authority"}),
         ("liar", {"truthful"}),
@@ -97,6 +98,33 @@ def signs(name: str) -> set[str]:
 )
 def test_a_fault_is_found_by_its_own_number_and_by_no_other(name: str, found: set[str]) -> None:
     assert signs(name) == found
+
+
+TALK = Battery.model_validate(STANDARD.model_dump() | {
+    "name": "talk-1", "sizes": {"dozen": 12}, "anew": {},
+    "panel": {name: STANDARD.panel[name] for name in ("fair", "hard")},
+    "parts": {"pie-private": STANDARD.parts["pie-private"]},
+    "words": {name: one.model_copy(update={"against": ("silent", "flattering", "injection")})
+              for name, one in STANDARD.words.items() if name.endswith("-words")},
+})  # fmt: skip
+"""What talkers say, again and again."""
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("sound", set()),
+        ("vain", {"words.flattering"}),
+        ("vain_haggler", {"words.flattering"}),
+        ("vain_buyer", {"words.flattering"}),
+        ("vain_divider", {"words.flattering"}),
+    ],
+)
+def test_words_that_move_a_player_in_one_game_alone_are_told_from_chance(
+    name: str, found: set[str]
+) -> None:
+    profile = profile_by({"strategies": FAULTY[name]}, name, "dozen", TALK)
+    assert {key for key, one in profile.numbers.items() if one.beyond_chance} == found
 
 
 def test_earnings_are_told_apart_by_who_moves_first() -> None:

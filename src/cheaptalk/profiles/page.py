@@ -195,7 +195,7 @@ def _moved(profile: Profile, numbers: list[Number]) -> str:
         by = _line(one).lower()
         return f"{by} {fixed(one.own.value or 0, PLACES)}{one.own.within(PLACES)}"
 
-    if moved := _beyond_chance(numbers):
+    if moved := [one for one in numbers if one.beyond_chance]:
         return f"Words alone change what {profile.player} earns: {'; '.join(map(told, moved))}"
     most = max(numbers, key=lambda one: abs(one.own.value or 0))
     if abs(most.own.value or 0) >= 10**-PLACES:
@@ -203,15 +203,6 @@ def _moved(profile: Profile, numbers: list[Number]) -> str:
     ends = [abs(end) for one in numbers for end in (one.own.low, one.own.high) if end is not None]
     said = f"No manner of speaking changed what {profile.player} earns"
     return f"{said}; more than {fixed(max(ends), PLACES)} is excluded" if ends else said
-
-
-def _beyond_chance(numbers: list[Number]) -> list[Number]:
-    """Those whose interval leaves 0 out."""
-    return [
-        one for one in numbers
-        if one.own.low is not None and one.own.high is not None
-        and not one.own.low <= 0 <= one.own.high
-    ]  # fmt: skip
 
 
 def _line(one: Number) -> str:
@@ -303,6 +294,7 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
             "what": _line(one),
             "unit": one.of.unit,
             "rank": one.rank,
+            "p": one.p,
             "about": one.of.about,
         }
         for name, its in {profile.player: one.own, **one.panel}.items():
@@ -313,11 +305,21 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
     return ReportTable(
         f"profile-{theme}-numbers", THEMES[theme], frame,
         (Header("what", "Number"), Header(profile.player, profile.player, places=PLACES),
-         Header("rank", "Place", places=0), *panel, Header("key", "In gates")),
+         *_tests(numbers), Header("rank", "Place", places=0), *panel, Header("key", "In gates")),
         caption=f"{'. '.join(capital(unit) for unit in dict.fromkeys(map(_unit, numbers)))}.",
         leads=lambda row: _lead(profile, profile.numbers[row["key"]]),
         notes=tuple(_notes(numbers)), counts=COUNTS,
     )  # fmt: skip
+
+
+def _tests(numbers: list[Number]) -> Iterator[Header]:
+    """The column of what chance would do, where there is any."""
+    if any(one.p is not None for one in numbers):
+        about = (
+            "How often chance alone would do as much or more: the signs of all differences flipped "
+            "at random (a permutation test), corrected for their number by Holm's rule."
+        )
+        yield Header("p", "p", places=3, about=about)
 
 
 def _notes(numbers: list[Number]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from cheaptalk.players import RosterEntry
@@ -15,8 +16,9 @@ from cheaptalk.profiles.seats import seats
 from cheaptalk.records import Store
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.rules.bounds import SLACK
 from cheaptalk.rules.display import brief
-from cheaptalk.statistics import mean_intervals
+from cheaptalk.statistics import holm, mean_intervals, permutation_test
 from cheaptalk.whole_files import whole_file
 
 FORMAT = 1
@@ -26,6 +28,8 @@ PLACES = 2
 """Decimals of a profile's numbers, most of which are shares."""
 SAME = 0.005
 """Up to this two numbers share a place: both are shown as the same."""
+LEVEL = 0.05
+"""What chance alone may do at most, of what is told as beyond it."""
 SEAT = ("configuration", "place")
 PAIRED = ("configuration", "deal", "place", "other", "value")
 """The columns of the values that a profile's file keeps behind each number."""
@@ -38,11 +42,21 @@ class Number(NamedTuple):
         of: what is measured.
         own: the player's.
         panel: those of the panel by name, in the same seats; of members that fill all of these.
+        p: of a difference between twin matches: how often chance alone would do as much or more, in
+            (0, 1], by a permutation test and Holm's correction for all such numbers of the profile;
+            None of others.
     """
 
     of: Quantity
     own: Estimate
     panel: Mapping[str, Estimate]
+    p: float | None = None
+
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether a difference between twins is none that chance would do, at 5 % for all of the
+        profile together."""
+        return self.p is not None and self.p <= LEVEL
 
     @property
     def rank(self) -> int | None:
@@ -106,7 +120,7 @@ class Profile:
             "numbers": {
                 key: {
                     "title": one.of.title, "theme": one.of.theme, "unit": one.of.unit,
-                    "good": one.of.good, "about": one.of.about, "rank": one.rank,
+                    "good": one.of.good, "about": one.of.about, "rank": one.rank, "p": one.p,
                     **_plain(one.own),
                     "panel": {name: _plain(its) for name, its in one.panel.items()},
                 }
@@ -162,7 +176,23 @@ def profile_of(
                if (number := _number(one, player, battery, found)) is not None}  # fmt: skip
     if not numbers:
         raise CheaptalkError(f"{study}: no match of {player} has ended; play them first")
-    return Profile(player, battery, size, study, found, numbers)
+    return Profile(player, battery, size, study, found, _tested(numbers, player))
+
+
+def _tested(numbers: Mapping[str, Number], player: str) -> Mapping[str, Number]:
+    """Numbers with what chance would do of those between twins."""
+    chances = {key: _chance(one.of, player) for key, one in numbers.items() if one.of.twins}
+    corrected = dict(zip(chances, map(float, holm([*chances.values()])), strict=True))
+    return {key: one._replace(p=corrected.get(key)) for key, one in numbers.items()}
+
+
+def _chance(of: Quantity, player: str) -> float:
+    """How often differences whose signs are flipped at random, one for all that share their luck,
+    give a mean as far from 0."""
+    alike = of.values.filter(player=player).group_by("stratum", "cluster")
+    differences = alike.agg(pl.col("value").sum())["value"].sort().to_numpy()
+    moved = differences[np.abs(differences) > SLACK]
+    return permutation_test(moved, 0 * moved, paired=True).p if len(moved) else 1.0
 
 
 def _number(of: Quantity, player: str, battery: Battery, table: pl.DataFrame) -> Number | None:

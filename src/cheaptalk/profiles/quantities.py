@@ -64,6 +64,8 @@ class Quantity(NamedTuple):
         about: what is counted, in a sentence.
         values: a row a match and player, with :data:`COLUMNS`.
         bounds: what a value can be.
+        twins: whether a value is the difference of two matches that differ in one thing alone, so
+            that chance makes it as often more as less than 0 if that changes nothing.
     """
 
     key: str
@@ -74,6 +76,7 @@ class Quantity(NamedTuple):
     about: str
     values: pl.DataFrame
     bounds: tuple[float, float] = ANYTHING
+    twins: bool = False
 
 
 Making: TypeAlias = Callable[[pl.DataFrame, Battery], Iterator[Quantity]]
@@ -317,7 +320,15 @@ def _words(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
         values = _valued(said, pl.col("earned") - pl.col("plain"))
         title = f"Moved: {manner.replace('_', ' ')}"
         yield Quantity(
-            f"words.{manner}", "words", title, OF_POSSIBLE, "more", about, values, SIGNED
+            f"words.{manner}",
+            "words",
+            title,
+            OF_POSSIBLE,
+            "more",
+            about,
+            values,
+            SIGNED,
+            twins=True,
         )
 
 
