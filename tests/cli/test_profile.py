@@ -41,7 +41,10 @@ def test_gates_decide_the_status_and_a_file_says_so(at_home: Command, tmp_path: 
         (tmp_path / "mine-profile.json").read_text()
     )["numbers"].keys()  # fmt: skip
     again = at_home(*PROFILE, "--against", "mine-profile.json")
-    assert "it was asked nothing now; one that has changed is another player" in again.said
+    assert (
+        "it was asked nothing now; one that has changed since is asked in another --store"
+        in again.said
+    )
     assert "changed: nothing by more than chance would" in again.out
     held = ("--against", "mine-profile.json", "--require", "change.earned >= -0.1")
     assert at_home(*PROFILE, *held).status == 0

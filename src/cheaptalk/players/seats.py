@@ -164,12 +164,15 @@ SEATS: Registry[type[RosterForm]] = Registry(
 
 
 def entry_of(written: object) -> object:
-    """A player as an entry: of a strategy's name, a model string or a function, else as written.
+    """A player as an entry: of a strategy's name, a policy's file, a model string or a function,
+    else as written.
 
-    >>> entry_of("linear"), entry_of("openai/gpt-4o")
-    ({'strategy': 'linear'}, {'model': 'openai/gpt-4o'})
+    >>> entry_of("linear"), entry_of("openai/gpt-4o"), entry_of("runs/bg4.policy")
+    ({'strategy': 'linear'}, {'model': 'openai/gpt-4o'}, {'policy': 'runs/bg4.policy'})
     """
     if isinstance(written, str):
+        if written.endswith(".policy"):
+            return {"policy": written}
         return {"model" if "/" in written else "strategy": written}
     return {"strategy": written} if callable(written) else written
 

@@ -180,14 +180,15 @@ class StrategyForm(RosterForm):
         return strategy_seat(game.name, game.places[place], self.chosen)
 
     def why_idle(self, games: Sequence[str]) -> str:
-        """The name is most likely misspelt, or that of a model."""
+        """The name is most likely misspelt, or that of a model or policy."""
         known = sorted({name for game in games for name in strategies(game)})
         written = self.chosen["strategy"]
         if not isinstance(written, str):
             return super().why_idle(games)
-        return "unknown strategy " + "; ".join(
-            filter(None, (suggest(written, known), hint(written)))
-        )
+        policy = f"for a policy write {{policy: {written}}}"
+        meant = suggest(written, known)
+        cure = hint(written) or ("" if "did you mean" in meant else policy)
+        return "unknown strategy " + "; ".join(filter(None, (meant, cure)))
 
 
 class StrategiesForm(RosterForm):

@@ -134,8 +134,7 @@ def profile(
         if played.before and played.here == played.before:
             say(
                 f"{label}: all {played.before:,} matches were played before, and it was asked "
-                "nothing now; one that has changed is another player: write agent/NAME-2@URL, or "
-                "take another --store", to=err, whole=True,
+                f"nothing now{_if_changed(entry)}", to=err, whole=True,
             )  # fmt: skip
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
             found = ct.profiles.profile_of(opened, study.name, label, entry, chosen, size)
@@ -205,6 +204,16 @@ def _naming(what: str) -> Iterator[None]:
     except ValueError as error:
         problem = ct.rules.errors.problem_of(error) or error
         raise ct.StudyError(f"{what}: {problem}") from None
+
+
+def _if_changed(entry: ct.players.RosterEntry) -> str:
+    """What to do about a model or agent that has changed behind its name."""
+    model = str(entry.written().get("model", ""))
+    kind, _, rest = model.partition("/")
+    if kind in ("agent", "guest"):
+        name, at, address = rest.partition("@")
+        return f"; one that has changed is another player, such as {kind}/{name}-2{at}{address}"
+    return "; one that has changed since is asked in another --store" if model else ""
 
 
 def _forfeits(found: ct.profiles.Profile, store: str) -> str | None:
