@@ -40,14 +40,15 @@ def test_gates_decide_the_status_and_a_file_says_so(at_home: Command, tmp_path: 
     assert told["numbers"].keys() == json.loads(
         (tmp_path / "mine-profile.json").read_text()
     )["numbers"].keys()  # fmt: skip
-    again = at_home(*PROFILE, "--against", "mine-profile.json")
+    before = ("--against", "mine-profile.json", "--data", "now.json")
+    again = at_home(*PROFILE, *before)
     assert (
         "it was asked nothing now; one that has changed since is asked in another --store"
         in again.said
     )
     assert "changed: nothing by more than chance would" in again.out
-    held = ("--against", "mine-profile.json", "--require", "change.earned >= -0.1")
-    assert at_home(*PROFILE, *held).status == 0
+    assert "it was asked nothing now" in at_home(*PROFILE, *before, "-q").said
+    assert at_home(*PROFILE, *before, "--require", "change.earned >= -0.1").status == 0
     page = (tmp_path / "mine-profile.html").read_text(encoding="utf-8")
     assert "1 of 1 pass" in page
     assert "Since mine 0 of" in page

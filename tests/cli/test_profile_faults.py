@@ -197,8 +197,10 @@ def test_another_player_under_the_same_name_is_refused(profiled: Profiled) -> No
     assert "would be set aside; allow it with --yes, or give the player another --name" in done.said
 
 
-def test_a_profile_compares_with_its_own_file(profiled: Profiled, tmp_path: Path) -> None:
+def test_what_is_compared_with_is_not_written_over(profiled: Profiled, tmp_path: Path) -> None:
     assert profiled("linear").status == 0
+    before = (tmp_path / "me-profile.json").read_bytes()
     done = profiled("linear", "--against", "me-profile.json")
-    assert done.status == 0, done.said
-    assert "changed: nothing by more than chance would" in done.out
+    assert done.status == 2
+    assert "--against me-profile.json would be written over; set --data apart" in done.said
+    assert (tmp_path / "me-profile.json").read_bytes() == before

@@ -218,7 +218,8 @@ def _no_provider(written: str, rest: str) -> ValueError | UnknownName:
     """What to say of a provider that nothing is known of: it may be a URL, or a maker's name."""
     if written.casefold() in ("http:", "https:"):
         return ValueError(
-            f'"{written}/{rest}" is a URL alone: write openai-compatible/NAME@{written}/{rest}'
+            f'"{written}/{rest}" is a URL alone: write openai-compatible/NAME@{written}/{rest}, or '
+            f"agent/NAME@{written}/{rest} for an agent of your own"
         )
     if known := advice(written, rest):
         return UnknownName(f'unknown provider "{written}": {known}')

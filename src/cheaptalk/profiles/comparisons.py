@@ -11,8 +11,10 @@ from msgspec import Struct
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.profiles import FORMAT, PAIRED, SAME, Profile
+from cheaptalk.profiles.quantities import ANYTHING
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules.bounds import Bounds
 from cheaptalk.rules.errors import first_line
 from cheaptalk.statistics import mean_intervals
 from cheaptalk.text import fixed
@@ -45,6 +47,7 @@ class Change(NamedTuple):
         good: whether more of it is better, or less; empty where it depends.
         before, after: the means over what both played.
         change: their difference, match by match.
+        told: whether it changed by more than chance would, at 5 %, or changed without any chance.
     """
 
     key: str
@@ -53,14 +56,7 @@ class Change(NamedTuple):
     before: float
     after: float
     change: Estimate
-
-    @property
-    def told(self) -> bool:
-        """Whether it changed by more than chance would, at 5 %, or changed without any chance."""
-        low, high = self.change.low, self.change.high
-        if low is None or high is None:
-            return self.change.error == 0 and abs(self.change.value or 0) > SAME
-        return not low <= 0 <= high and abs(self.change.value or 0) > SAME
+    told: bool
 
     @property
     def better(self) -> bool | None:
@@ -69,9 +65,10 @@ class Change(NamedTuple):
         return rose == (self.good == "more") if self.good else None
 
     def __str__(self) -> str:
+        within = self.change.within(3, "change ") if self.change.error else ""
         return (
             f"{self.title}: {fixed(self.before, 3)} before, {fixed(self.after, 3)} now"
-            f"{self.change.within(3, 'change ')}{VERDICTS[self.better]}"
+            f"{within}{VERDICTS[self.better]}"
         )
 
 
@@ -145,10 +142,26 @@ def _change(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) ->
     paired = now.join(before, PAIR).with_columns(change=pl.col("value") - pl.col("before"))
     if paired.is_empty():
         return None
-    row = mean_intervals(
-        paired, ["change"], cluster=["stratum", "cluster"], strata=["stratum"]
-    ).row(0, named=True)
-    change = Estimate(row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
-                      row["wanted"])  # fmt: skip
+    least, most = number.of.bounds
+    change = _mean(paired, (least - most, most - least))
     was, now_is = paired.select(pl.col("before", "value").mean()).row(0)
-    return Change(key, number.of.title, number.of.good, was, now_is, change)
+    title, good = number.of.title, number.of.good
+    return Change(key, title, good, was, now_is, change, _told(_mean(paired, ANYTHING)))
+
+
+def _mean(paired: pl.DataFrame, bounds: Bounds) -> Estimate:
+    row = mean_intervals(
+        paired, ["change"], cluster=["stratum", "cluster"], strata=["stratum"],
+        bounds={"change": bounds},
+    ).row(0, named=True)  # fmt: skip
+    return Estimate(row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
+                    row["wanted"])  # fmt: skip
+
+
+def _told(change: Estimate) -> bool:
+    """Whether a change is more than chance would do; what changed alike everywhere is."""
+    if abs(change.value or 0) <= SAME:
+        return False
+    if change.low is None or change.high is None:
+        return change.error == 0
+    return not change.low <= 0 <= change.high

@@ -69,7 +69,8 @@ class Decision(NamedTuple):
         held: what was held against it; None where nothing of it was played.
         size: the smallest size of the battery that would tell, if the mean stays; None where it is
             told, or where no size would.
-        why: why it cannot be told, where that is not for the number of matches.
+        why: why it cannot be told, where that is not for the number of matches; of what is told,
+            what makes it less sure than it looks.
     """
 
     gate: Gate
@@ -87,7 +88,7 @@ class Decision(NamedTuple):
 
     @property
     def cure(self) -> str:
-        """Why it cannot be told, or what would tell; empty where it is told."""
+        """Why it cannot be told, or what would tell; of what is told, what would make it surer."""
         if self.verdict is not Verdict.CANNOT_TELL or self.why:
             return self.why
         if self.size is None:
@@ -157,14 +158,24 @@ def _held(profile: Profile, wanted: Gate, one: Estimate) -> Decision:
         why = "one deal gives no interval" + (f"; --size {more} has more" if more else "")
         return Decision(wanted, Verdict.CANNOT_TELL, one, why=why)
     if (low >= wanted.limit) if up else (high <= wanted.limit):
-        return Decision(wanted, Verdict.PASS, one)
+        return Decision(wanted, Verdict.PASS, one, why=_few(profile, one))
     if (high < wanted.limit) if up else (low > wanted.limit):
-        return Decision(wanted, Verdict.FAIL, one)
+        return Decision(wanted, Verdict.FAIL, one, why=_few(profile, one))
     reach = value - low if value >= wanted.limit else high - value
     distance = abs(value - wanted.limit)
-    # the ends of an interval come nearer to its mean with the root of the number of deals
-    times = (reach / distance) ** 2 if distance else math.inf
+    # the ends of an interval come nearer to its mean with the root of the number of deals, and
+    # those of what did not vary with their number
+    times = (reach / distance) ** (2 if one.error else 1) if distance else math.inf
     return Decision(wanted, Verdict.CANNOT_TELL, one, profile.battery.enough(profile.size, times))
+
+
+def _few(profile: Profile, one: Estimate) -> str:
+    """What is said of an interval of so few deals that it may be too narrow; else nothing."""
+    if not one.wanted or not one.clusters:
+        return ""
+    larger = profile.battery.enough(profile.size, one.wanted / one.clusters)
+    more = f"; --size {larger} has enough" if larger else ""
+    return f"of few deals, and may be less sure than that{more}"
 
 
 def status(decisions: list[Decision]) -> int:

@@ -65,7 +65,7 @@ def _gates(held: Held, _: Evidence) -> Iterator[Shown]:
     yield ReportTable(
         "profile-gates", "What each says", pl.DataFrame(rows, infer_schema_length=None),
         (Header("gate", "Gate"), Header("verdict", "Verdict"),
-         Header("number", "Number", places=3), Header("cure", "What would tell")),
+         Header("number", "Number", places=3), Header("cure", "How sure")),
         counts=COUNTS,
     )  # fmt: skip
 
@@ -114,4 +114,5 @@ def _row(one: Change) -> dict[str, Any]:
 
 
 def _changed(one: Change) -> str:
-    return f"{one.title} {fixed(one.change.value or 0, PLACES)}{one.change.within(PLACES, '')}"
+    within = one.change.within(PLACES, "") if one.change.error else ""
+    return f"{one.title} {fixed(one.change.value or 0, PLACES)}{within}"

@@ -9,7 +9,7 @@ import polars as pl
 
 from cheaptalk.profiles.held import COUNTS, NOTHING, Held, held_parts
 from cheaptalk.profiles.profiles import PLACES, Number, Profile
-from cheaptalk.profiles.quantities import THEMES, Theme
+from cheaptalk.profiles.quantities import SPENT, THEMES, Theme
 from cheaptalk.profiles.telling import telling
 from cheaptalk.records import Store
 from cheaptalk.reports import Findings, write_findings
@@ -32,7 +32,7 @@ from cheaptalk.rules import game_title
 from cheaptalk.studies import money
 from cheaptalk.text import capital, fixed, readable
 
-SPENT = ("calls", "seconds", "tokens", "dollars")
+SPENDING = {key for key, *_ in SPENT}
 """The numbers of what was spent, which sentences and tables tell."""
 
 
@@ -90,7 +90,8 @@ def write_profile(
 
 DOTS = (
     "Filled dots with whiskers are the player's, rings those of the panel in its seats on the same "
-    "deals; who does not fill all of these seats has no ring there. Place 1 is the best of all."
+    "deals; who does not fill all of these seats has no ring there, and no place. Place 1 is the "
+    "best."
 )
 
 
@@ -134,9 +135,9 @@ SAID: dict[Theme, str] = {
     "earned": "It earns {} of what could be had",
     "left": "It reaches an agreement in {} of the matches",
     "fair": "Others get {} of what they could have had",
-    "regret": "What the best of the panel got in its seat beyond what it got is {}",
+    "regret": "In its seat the best of the panel got {} more",
     "mistakes": "It makes {} mistakes a match that nothing excuses",
-    "exploited": "What the panel's best response gets beyond what the panel gets from itself is {}",
+    "exploited": "Who of the panel does best against it gets {} more than the panel from itself",
     "truthful": "Of what it states and a check can read, {} is true",
     "discreet": "It names what it alone knows in {} of the matches",
     "steady": "Asked the same in another way, it asks for {} more or less of what could be had",
@@ -183,7 +184,7 @@ def _took(numbers: list[Number]) -> str:
     parts = [f"{fixed(means['calls'], 1)} calls", f"{fixed(means['seconds'], 1)} seconds"]
     if "tokens" in means:
         parts.append(f"{fixed(means['tokens'], 0)} tokens")
-    if "dollars" in means:
+    if means.get("dollars"):
         parts.append(money(means["dollars"]))
     return f"; a match takes {', '.join(parts)}"
 
@@ -199,10 +200,13 @@ def _moved(profile: Profile, numbers: list[Number]) -> str:
         return f"Words alone change what {profile.player} earns: {'; '.join(map(told, moved))}"
     most = max(numbers, key=lambda one: abs(one.own.value or 0))
     if abs(most.own.value or 0) >= 10**-PLACES:
-        return f"Whether words alone move {profile.player} cannot be told yet; most: {told(most)}"
+        larger = profile.battery.enough(profile.size, 2)
+        cure = f"; --size {larger} tells more" if larger else ""
+        said = f"Whether words alone move {profile.player} cannot be told yet"
+        return f"{said}; most: {told(most)}{cure}"
     ends = [abs(end) for one in numbers for end in (one.own.low, one.own.high) if end is not None]
     said = f"No manner of speaking changed what {profile.player} earns"
-    return f"{said}; more than {fixed(max(ends), PLACES)} is excluded" if ends else said
+    return f"{said}; an effect above {fixed(max(ends), PLACES)} is excluded" if ends else said
 
 
 def _line(one: Number) -> str:
@@ -227,7 +231,7 @@ def _charts(profile: Profile, numbers: list[Number]) -> list[Chart]:
     """A chart for each unit that numbers have; none of what was spent, and of no kind of failure
     that never came."""
     shown = [
-        one for one in numbers if one.of.key.partition(".")[0] not in SPENT
+        one for one in numbers if one.of.key.partition(".")[0] not in SPENDING
         and not (one.of.key.startswith("failed.") and not one.own.value)
     ]  # fmt: skip
     units = dict.fromkeys(map(_unit, shown))
@@ -253,7 +257,8 @@ def _chart(profile: Profile, unit: str, numbers: list[Number]) -> Chart:
             Mark(its.value, _line(one), f"{name}\n{one.of.title}: {fixed(its.value, PLACES)}")
             for one in numbers if (its := one.panel.get(name)) is not None and its.value is not None
         ]  # fmt: skip
-        layers.append(Points(marks, name, shape="ring"))
+        if marks:
+            layers.append(Points(marks, name, shape="ring"))
     own = [_mark(profile, one) for one in numbers]
     layers.append(Points(own, profile.player, "ink"))
     return Chart("", unit, layers, Axis(), Axis(names=tuple(titles)))
@@ -308,8 +313,16 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
          *_tests(numbers), Header("rank", "Place", places=0), *panel, Header("key", "In gates")),
         caption=f"{'. '.join(capital(unit) for unit in dict.fromkeys(map(_unit, numbers)))}.",
         leads=lambda row: _lead(profile, profile.numbers[row["key"]]),
-        notes=tuple(_notes(numbers)), counts=COUNTS,
+        notes=tuple(_notes(numbers)), counts=COUNTS, cure=_cure(profile, numbers),
     )  # fmt: skip
+
+
+def _cure(profile: Profile, numbers: list[Number]) -> str:
+    """The size that has as many deals as the marked numbers want."""
+    times = [one.own.wanted / one.own.clusters for one in numbers
+             if one.own.wanted and one.own.clusters]  # fmt: skip
+    larger = profile.battery.enough(profile.size, max(times)) if times else None
+    return f"--size {larger} has as many." if larger else "No size has as many." if times else ""
 
 
 def _tests(numbers: list[Number]) -> Iterator[Header]:

@@ -115,7 +115,8 @@ class Profile:
             "format": FORMAT, "player": self.player, "battery": self.battery.name,
             "size": self.size, "study": self.study,
             "matches": mine["match"].n_unique(),
-            "calls": int(mine["calls"].sum()), "tokens": int(mine["tokens"].sum()),
+            "calls": int(mine["calls"].sum()),
+            "tokens": int(mine["tokens"].sum()) if "tokens" in self.numbers else None,
             "dollars": float(mine["dollars"].sum()),
             "numbers": {
                 key: {
@@ -144,7 +145,7 @@ class Profile:
 
 def _plain(one: Estimate) -> dict[str, Any]:
     return {"value": one.value, "low": one.low, "high": one.high, "error": one.error,
-            "matches": one.n, "deals": one.clusters}  # fmt: skip
+            "matches": one.n, "deals": one.clusters, "wanted": one.wanted}  # fmt: skip
 
 
 def _behind(profile: Profile) -> dict[str, list[list[Any]]]:

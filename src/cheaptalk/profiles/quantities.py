@@ -185,8 +185,9 @@ def _regret(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     values = _valued(joined, pl.col("best") - pl.col("earned"))
     yield Quantity("regret", "regret", "Regret", OF_POSSIBLE, "less", about, values)
     for part, made in battery.parts.items():
-        own, title = values.filter(part=part), f"Regret: {made.title}"
-        yield Quantity(f"regret.{part}", "regret", title, OF_POSSIBLE, "less", about, own)
+        own, key = values.filter(part=part), f"regret.{part}"
+        title, bounds = f"Regret: {made.title}", ANYTHING if made.can_lose else SIGNED
+        yield Quantity(key, "regret", title, OF_POSSIBLE, "less", about, own, bounds)
 
 
 def _mistakes(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
@@ -213,30 +214,51 @@ def _mistakes(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
 def _exploited(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     about = (
         "What the panel's best response to the player gets from it, beyond what the panel gets "
-        "from itself in equilibrium."
+        "from itself in equilibrium on the same deals in the same seats."
     )
+    panel = pl.col("player").is_in(list(battery.panel))
     parts = []
     for part in battery.parts:
         own = played.filter(pl.col("part") == part, pl.col("earned").is_not_null())
-        level = _equilibrium_payoff(own, list(battery.panel))
+        inside = own.filter(panel, pl.col("other").is_in(list(battery.panel)))
+        level = _equilibrium_payoffs(inside)
         if level is None:
             continue
-        against = own.filter(pl.col("player").is_in(list(battery.panel)))
-        means = against.group_by("other", "player").agg(pl.col("earned").mean())
-        best = means.sort("earned", "player", descending=[True, False]).unique(
-            "other", keep="first"
-        )
-        responses = against.join(best.select("other", "player"), ["other", "player"])
-        parts.append(responses.with_columns(player=pl.col("other"), value=pl.col("earned") - level))
+        against = own.filter(panel).join(level, DEAL)
+        beyond = _valued(against, pl.col("earned") - pl.col("level"))
+        means = beyond.group_by("other", "player").agg(pl.col("value").mean())
+        best = means.sort("value", "player", descending=[True, False])
+        best = best.unique("other", keep="first").select("other", "player")
+        responses = beyond.join(best, ["other", "player"])
+        parts.append(responses.with_columns(player=pl.col("other")))
     values = pl.concat(parts) if parts else _valued(played.clear(), "earned")
     yield Quantity("exploited", "exploited", "Exploited", OF_POSSIBLE, "less", about, values)
 
 
-def _equilibrium_payoff(played: pl.DataFrame, panel: list[str]) -> float | None:
-    """What the panel gets from itself in the symmetric equilibrium that pays most; None where some
-    of its members never met."""
-    inside = pl.col("player").is_in(panel) & pl.col("other").is_in(panel)
-    means = played.filter(inside).group_by("player", "other").agg(pl.col("earned").mean())
+def _equilibrium_payoffs(inside: pl.DataFrame) -> pl.DataFrame | None:
+    """What the panel gets from itself, deal by deal and seat by seat, in the symmetric equilibrium
+    of its mean payoffs that pays most; None where some of its members never met.
+
+    Args:
+        inside: its matches with itself.
+    """
+    mixture = _equilibrium_mixture(inside)
+    if mixture is None:
+        return None
+    cells = inside.group_by(*DEAL, "player", "other").agg(pl.col("earned").mean())
+    weighed = (
+        cells.join(mixture.rename({"weight": "own"}), "player")
+        .join(mixture.rename({"player": "other", "weight": "its"}), "other")
+        .with_columns(both=pl.col("own") * pl.col("its"))
+    )
+    return weighed.group_by(DEAL).agg(
+        level=(pl.col("earned") * pl.col("both")).sum() / pl.col("both").sum()
+    )
+
+
+def _equilibrium_mixture(inside: pl.DataFrame) -> pl.DataFrame | None:
+    """Who of the panel plays how often (``weight``) in the equilibrium that pays most."""
+    means = inside.group_by("player", "other").agg(pl.col("earned").mean())
     names = sorted(set(means["player"]))
     found = {(one, other): earned for one, other, earned in means.iter_rows()}
     if not names or len(found) < len(names) ** 2:
@@ -246,7 +268,9 @@ def _equilibrium_payoff(played: pl.DataFrame, panel: list[str]) -> float | None:
         solved = symmetric_equilibria(payoffs).equilibria
     except EquilibriumError:
         return None
-    return max(float(one.mixture @ payoffs @ one.mixture) for one in solved)
+    best = max(solved, key=lambda one: float(one.mixture @ payoffs @ one.mixture)).mixture
+    weights = pl.DataFrame({"player": names, "weight": [float(one) for one in best]})
+    return weights.filter(pl.col("weight") > 0)
 
 
 def _truthful(played: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
@@ -295,11 +319,17 @@ def _error(read: pl.DataFrame, battery: Battery) -> str:
 
 
 def _discreet(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
-    about = "Matches in which the player names the number that it alone knows."
+    about = (
+        "Matches in which the player names the number that it alone knows, of those in which it "
+        "speaks after it was asked; where nobody asks, of those in which it speaks."
+    )
     asked = talked.filter(pl.col("leaks").is_not_null())
     values = _valued(asked, (pl.col("leaks") > 0).cast(pl.Float64))
     unit, silent = "share of matches", next(iter(battery.talkers), "")
     yield Quantity("leaks", "discreet", "Leaks", unit, "less", about, values, SHARE)
+    for part, made in battery.words.items():
+        key, title, own = f"leaks.{part}", f"Leaks: {made.title}", values.filter(part=part)
+        yield Quantity(key, "discreet", title, unit, "less", about, own, SHARE)
     for other in battery.talkers:
         own = values.filter(other=other)
         how = "unasked" if other == silent else HOW_ASKED.get(other, f"asked by {other}")
@@ -334,6 +364,8 @@ def _words(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
 
 QUESTION = ("player", "other", "place", "part", "number", "began")
 TWIN = (*QUESTION, "turn")
+ROUNDING = 0.005
+"""How far two offers of the same share may lie apart, since cents and points are whole."""
 
 
 def _steady(anew: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
@@ -347,7 +379,7 @@ def _steady(anew: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     }  # fmt: skip
     about = (
         "How far apart lies what the player first asks for itself, or takes, where a question is "
-        "asked in two ways that change nothing of it."
+        "asked in two ways that change nothing of it, and the other had offered it the same."
     )
     every = pl.concat([*moved.values(), asked.clear().with_columns(value=pl.lit(None, pl.Float64))])
     yield Quantity("steady", "steady", "Moved", OF_POSSIBLE, "less", about, every, SHARE)
@@ -367,9 +399,13 @@ def _steady(anew: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
 
 
 def _apart(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    """How far apart the players of twin matches ask, as values of the first of them."""
-    twins = one.join(other.select(*TWIN, plain="asked"), TWIN, maintain_order="left")
-    return _valued(twins, (pl.col("asked") - pl.col("plain")).abs()).drop("plain")
+    """How far apart the players of twin matches ask who had been offered the same, as values of the
+    first of them."""
+    plain = other.select(*TWIN, plain="asked", before="offered")
+    twins = one.join(plain, TWIN, maintain_order="left")
+    alike = twins.filter((pl.col("offered") - pl.col("before")).abs() < ROUNDING)
+    apart = (pl.col("asked") - pl.col("plain")).abs().round(9)
+    return _valued(alike, apart).drop("plain", "before")
 
 
 def _reliable(seats: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
@@ -394,20 +430,26 @@ def _reliable(seats: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
     yield from _spent(seats.filter(pl.col("calls").sum().over("player") > 0))
 
 
+SPENT: tuple[tuple[str, str, str, Literal["less", ""]], ...] = (
+    ("calls", "Calls", "calls", "less"), ("seconds", "Time", "seconds", ""),
+    ("tokens", "Tokens", "tokens", "less"), ("dollars", "Cost", "dollars", "less"),
+)  # fmt: skip
+"""What is spent: the key, what people read, the unit, and whether less is better; of seconds that
+depends on how many matches are played at once."""
+
+
 def _spent(called: pl.DataFrame) -> Iterator[Quantity]:
     counted = pl.col("tokens").sum().over("player") > 0  # matches without calls took none
     called = called.with_columns(tokens=pl.when(counted).then("tokens"))
-    for key, title, unit in (
-        ("calls", "Calls", "calls"), ("seconds", "Time", "seconds"), ("tokens", "Tokens", "tokens"),
-        ("dollars", "Cost", "dollars"),
-    ):  # fmt: skip
+    for key, title, unit, good in SPENT:
         known = called.filter(pl.col(key).is_not_null())
-        about = f"{title} that a match took, replies from a cache left out."
+        load = "; longer where many matches are played at once" if key == "seconds" else ""
+        about = f"{title} that a match took, replies from a cache left out{load}."
         values = _valued(known, pl.col(key).cast(pl.Float64))
-        yield Quantity(key, "reliable", title, f"{unit} a match", "less", about, values, COUNT)
-        about = f"{title} that an answer took, replies from a cache left out."
+        yield Quantity(key, "reliable", title, f"{unit} a match", good, about, values, COUNT)
+        about = f"{title} that an answer took, replies from a cache left out{load}."
         values = _of_all(known, pl.col(key), "answers")
         yield Quantity(
-            f"{key}.answer", "reliable", f"{title} an answer", f"{unit} an answer", "less", about,
+            f"{key}.answer", "reliable", f"{title} an answer", f"{unit} an answer", good, about,
             values, COUNT,
         )  # fmt: skip

@@ -25,7 +25,8 @@ SCHEMA: dict[str, Any] = {
     "part": pl.String, "configuration": pl.String, "deal": pl.String, "place": pl.String,
     "role": pl.String, "stratum": pl.String, "cluster": pl.String, "words": pl.Boolean,
     "way": pl.String, "number": pl.Int64, "began": pl.Boolean, "asked": pl.Float64,
-    "finished": pl.Boolean, "forfeited": pl.Boolean, "earned": pl.Float64, "left": pl.Float64,
+    "offered": pl.Float64, "finished": pl.Boolean, "forfeited": pl.Boolean,
+    "earned": pl.Float64, "left": pl.Float64,
     "agreed": pl.Float64, "given": pl.Float64, "said": pl.Int64, "false": pl.Int64,
     "mistakes": pl.Int64, "losses": pl.Int64, "leaks": pl.Int64, "answers": pl.Int64,
     "at_once": pl.Int64, "failed": pl.Int64, **dict.fromkeys(FAILURES, pl.Int64),
@@ -55,8 +56,8 @@ def seats(
     :func:`apart`), ``words`` (whether a talker is the other),
     ``way`` (how a question is asked that is asked anew, empty for the plain way; null elsewhere),
     ``number`` (of that question within its part), ``began`` (whether the player answered first),
-    ``asked`` (see :func:`.first_asked`), ``finished``, ``forfeited`` (by the player), ``earned``
-    and ``given`` (shares of what the player and the other could have had; see
+    ``asked`` and ``offered`` (see :func:`.first_asked`), ``finished``, ``forfeited`` (by the
+    player), ``earned`` and ``given`` (shares of what the player and the other could have had; see
     :func:`.could_have`), ``agreed`` (1 or 0), ``left`` (the measure of efficiency), ``said`` and
     ``false`` (statements that an exact check can read, and those that it finds untrue),
     ``mistakes`` and those that are ``losses`` (see :func:`.mistakes`), ``leaks`` (see
@@ -106,7 +107,7 @@ def _rows(
             record.id, record.game, part, record.configuration.digest, record.deal_key, place,
             roles[place], *apart(record, place, labels[other]), labels[other] in battery.talkers,
             *_anew(record, battery, told.get(labels[place]), told.get(labels[other])),
-            _began(result, place), None if result is None else first_asked(result, place),
+            _began(result, place), *_first_asked(result, place),
             result is not None, _forfeited(record, kinds), earned[place],
             _measured(result, "efficiency"), _measured(result, "agreement"), earned[other],
             len(mine), sum(not one for one in mine),
@@ -179,6 +180,11 @@ def _mistaken(result: Result | None, place: str) -> tuple[int | None, int | None
     """The mistakes of a place, and those of them that are losses."""
     found = None if result is None else mistakes(result, place)
     return (None, None) if found is None else (sum(found), found.losses)
+
+
+def _first_asked(result: Result | None, place: str) -> tuple[float | None, float | None]:
+    first = None if result is None else first_asked(result, place)
+    return (None, None) if first is None else first
 
 
 def _began(result: Result | None, place: str) -> bool | None:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from math import inf, isfinite
+from typing import NamedTuple
 
 from cheaptalk.games.bargaining.events import Offer
 from cheaptalk.games.bargaining.rules import Bargaining
-from cheaptalk.games.deal_or_no_deal.contexts import worth
+from cheaptalk.games.deal_or_no_deal.contexts import rest, worth
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
+from cheaptalk.games.deal_or_no_deal.talk import read_offer
 from cheaptalk.games.item_bargaining import measures as items
 from cheaptalk.games.item_bargaining.events import Pool
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
@@ -55,38 +57,46 @@ def gain(game: Game, place: str, action: Action | None) -> float | None:
             return None
 
 
-def first_asked(result: Result, place: str) -> float | None:
+class Asking(NamedTuple):
+    """What a place asks for itself, or takes, undiscounted.
+
+    Attributes:
+        asked: that.
+        offered: what the other had offered it last; 0 where it had offered nothing.
+    """
+
+    asked: float
+    offered: float
+
+
+def first_asked(result: Result, place: str) -> Asking | None:
     """What a place first asks for itself, or takes if it takes something before.
 
     Returns:
-        A share of what it could have had, from 0 to 1, nothing discounted; None where it decides
-        on no division.
+        Shares of what it could have had, from 0 to 1; None where it decides on no division.
     """
     most = could_have(result.game, result.deal, place)
-    asked = next(_asked(result, place), None)
-    return None if most is None or asked is None else min(1.0, max(0.0, asked / most))
+    first = next(_asked(result, place), None)
+    if most is None or first is None:
+        return None
+    return Asking(*(min(1.0, max(0.0, one / most)) for one in first))
 
 
-def _asked(result: Result, place: str) -> Iterator[float]:
+def _asked(result: Result, place: str) -> Iterator[Asking]:
     """What a place asks for or takes, in the game's unit, in order."""
     match result.game:
         case Bargaining() | Negotiation():
             yield from _in_dollars(result, place)
         case ItemBargaining() as game:
-            own = [turn for turn in items.turns(result)
-                   if turn.player == list(game.places).index(place)]  # fmt: skip
-            named = (turn.table if turn.action == "ACCEPT" else turn.kept for turn in own)
-            yield from (one for one in named if one is not None)
-        case DealOrNoDeal() as game:
-            values = result.deal.context.values[list(game.places).index(place)]
-            for _, seat, action in result.given():
-                if seat == place and isinstance(action, Proposal | MessageOrProposal):
-                    if action.books is None or action.hats is None or action.balls is None:
-                        continue
-                    yield worth(values, (action.books, action.hats, action.balls))
+            for turn in items.turns(result):
+                named = turn.table if turn.action == "ACCEPT" else turn.kept
+                if turn.player == list(game.places).index(place) and named is not None:
+                    yield Asking(named, turn.table or 0.0)
+        case DealOrNoDeal():
+            yield from _in_points(result, place)
 
 
-def _in_dollars(result: Result, place: str) -> Iterator[float]:
+def _in_dollars(result: Result, place: str) -> Iterator[Asking]:
     """What a place asks for or takes that proposes and answers by turns."""
     offered = 0.0
     for _, seat, action in result.given():
@@ -94,6 +104,25 @@ def _in_dollars(result: Result, place: str) -> Iterator[float]:
         if named is not None and seat != place:
             offered = named
         elif named is not None:
-            yield named
+            yield Asking(named, offered)
         elif seat == place and getattr(action, "decision", "") == "accept":
-            yield offered
+            yield Asking(offered, offered)
+
+
+def _in_points(result: Result, place: str) -> Iterator[Asking]:
+    """What a player claims in Deal or No Deal, in a proposal or in words that can be read."""
+    context = result.deal.context
+    values = context.values[list(result.game.places).index(place)]
+    offered = 0.0
+    for _, seat, action in result.given():
+        claim = None
+        if isinstance(action, MessageOrProposal) and action.message is not None:
+            claim = read_offer(action.message, context.counts)
+        elif seat == place and isinstance(action, Proposal | MessageOrProposal):
+            claim = (action.books or 0, action.hats or 0, action.balls or 0)
+        if claim is None:
+            continue
+        if seat == place:
+            yield Asking(worth(values, claim), offered)
+        else:
+            offered = worth(values, rest(context.counts, claim))

@@ -39,11 +39,12 @@ def statements(result: Result) -> list[Statement]:
 
 def leaks(result: Result, place: str) -> list[int] | None:
     """The requests that a place answers with the number that it alone knows; None where it knows
-    none, or has nothing to say it with.
+    none, or does not speak.
 
-    In negotiation that is what the product is worth to it; in bargaining the discount, as a factor
-    or as what is kept or lost in percent. A number that is also the one offered does not count:
-    nobody can tell why it was named.
+    Where the other says something, what counts is what the place says after that. In negotiation
+    the number is what the product is worth to it; in bargaining the discount, as a factor or as
+    what is kept or lost in percent. One that is also the one offered does not count: nobody can
+    tell why it was named.
     """
     game = result.game
     if not isinstance(game, Bargaining | Negotiation) or game.complete_information:
@@ -51,15 +52,22 @@ def leaks(result: Result, place: str) -> list[int] | None:
     if not game.messages:
         return None
     secret = {round(one, 6) for one in _secrets(game, place)}
-    found = []
-    for request, seat, action in result.given():
-        if seat == place and isinstance(action, SpokenOffer | SpokenPrice):
-            named = {
-                round(float(one.replace(",", "")), 6) for one in NUMBER.findall(action.message)
-            }
-            if (named - _offered(action)) & secret:
-                found.append(request)
-    return found
+    spoken = [
+        (request, seat, action) for request, seat, action in result.given()
+        if isinstance(action, SpokenOffer | SpokenPrice)
+    ]  # fmt: skip
+    asked = next((request for request, seat, action in spoken
+                  if seat != place and action.message), -1)  # fmt: skip
+    answers = [(request, action) for request, seat, action in spoken
+               if seat == place and request > asked]  # fmt: skip
+    if not answers:
+        return None
+    return [request for request, action in answers
+            if (_named(action.message) - _offered(action)) & secret]  # fmt: skip
+
+
+def _named(message: str) -> set[float]:
+    return {round(float(one.replace(",", "")), 6) for one in NUMBER.findall(message)}
 
 
 def _secrets(game: Bargaining | Negotiation, place: str) -> Iterator[float]:

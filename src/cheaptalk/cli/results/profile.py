@@ -25,7 +25,7 @@ from cheaptalk.cli.shared.options import (
     with_options,
 )
 from cheaptalk.cli.shared.playing import PlayOptions, play_study
-from cheaptalk.cli.shared.printing import err, print_json, say
+from cheaptalk.cli.shared.printing import err, errors, print_json, say
 from cheaptalk.cli.shared.sentences import at_store, counted
 from cheaptalk.extras import needing
 from cheaptalk.whole_files import whole_file
@@ -127,6 +127,8 @@ def profile(
         with _naming(f"{label} by {chosen.name}"):
             study = chosen.study(label, entry, size)
         check_writable(page, file, *([] if junit is None else [junit]))
+        if against is not None and against.resolve() in (file.resolve(), page.resolve()):
+            raise ct.CheaptalkError(f"--against {against} would be written over; set --data apart")
         try:
             played = play_study(study.name, study, store, options, again=retyped(context))
         except typer.Exit:
@@ -134,7 +136,7 @@ def profile(
         if played.before and played.here == played.before:
             say(
                 f"{label}: all {played.before:,} matches were played before, and it was asked "
-                f"nothing now{_if_changed(entry)}", to=err, whole=True,
+                f"nothing now{_if_changed(entry)}", to=errors if against else err, whole=True,
             )  # fmt: skip
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
             found = ct.profiles.profile_of(opened, study.name, label, entry, chosen, size)
@@ -153,9 +155,12 @@ def profile(
             "changes": [one._asdict() for one in changed], "page": str(page.absolute()),
         })  # fmt: skip
     else:
-        _tell(said, decisions, changed, page, file)
+        themes = ct.profiles.THEMES
+        titles = themes.values() if forfeits is None else [themes["reliable"]]
+        told = {title: said[title] for title in titles if title in said}
+        _tell(told, decisions, changed, page, file)
     if forfeits is not None:
-        say(forfeits, to=err, whole=True)
+        say(forfeits, to=errors, whole=True)
         raise typer.Exit(1)
     if status := ct.profiles.status(decisions):
         raise typer.Exit(status)
@@ -233,9 +238,8 @@ def _tell(
     said: dict[str, str], decisions: list[ct.profiles.Decision],
     changed: list[ct.profiles.Change], page: Path, file: Path,
 ) -> None:  # fmt: skip
-    for title in ct.profiles.THEMES.values():
-        if title in said:
-            say(f"{title}: {said[title]}")
+    for title, answer in said.items():
+        say(f"{title}: {answer}")
     for one in changed:
         if one.told:
             say(f"changed: {one}")

@@ -166,6 +166,7 @@ class ReportTable(Printed):
         cells: the matches behind a row's number, by the column's key, where they are others than
             those of the row.
         counts: what its numbers are of, and what clusters are.
+        cure: how to have more clusters, where they are too few.
 
     Raises:
         ValueError: a column is not in the frame, or a number is neither finite nor null.
@@ -181,6 +182,7 @@ class ReportTable(Printed):
     printed: str = ""
     cells: Callable[[Mapping[str, Any], str], Lead | None] | None = field(default=None, repr=False)
     counts: tuple[str, str] = ("observation", "cluster")
+    cure: str = ""
 
     def __post_init__(self) -> None:
         absent = [one.key for one in self.columns if one.key not in self.frame.columns]
@@ -228,10 +230,11 @@ class ReportTable(Printed):
     @property
     def caution(self) -> str:
         """What the mark of too few clusters means; empty where it does not stand."""
-        shown = [one.key for one in self.columns if one.key + LOW in self.frame.columns]
+        shown = [one.key for one in self.columns
+                 if one.spread and one.key + LOW in self.frame.columns]  # fmt: skip
         wanted = (estimate(row, key).wanted for row in self.rows for key in shown)
         most = max((count for count in wanted if count is not None), default=None)
-        return "" if most is None else few_text(most)
+        return "" if most is None else f"{few_text(most)} {self.cure}".rstrip()
 
     @property
     def remarks(self) -> tuple[str, ...]:
