@@ -12,7 +12,7 @@ from cheaptalk.profiles.comparisons import Change
 from cheaptalk.profiles.profiles import Profile
 from cheaptalk.profiles.quantities import known_keys
 from cheaptalk.reports.recipes.tables import Estimate
-from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.text import fixed
 
 CHANGE = "change."
@@ -170,7 +170,10 @@ def _held(profile: Profile, wanted: Gate, one: Estimate) -> Decision:
 
 
 def _few(profile: Profile, one: Estimate) -> str:
-    """What is said of an interval of so few deals that it may be too narrow; else nothing."""
+    """What is said of an interval of so few deals that it may be too narrow, and of none; else
+    nothing."""
+    if one.low is None and one.error == 0 and one.clusters:
+        return f"{counted(one.clusters, 'deal')} came out alike, and others may not"
     if not one.wanted or not one.clusters:
         return ""
     larger = profile.battery.enough(profile.size, one.wanted / one.clusters)

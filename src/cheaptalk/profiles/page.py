@@ -173,7 +173,9 @@ def _first(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
         return _moved(profile, numbers)
     said = SAID[theme].format(fixed(numbers[0].own.value or 0, PLACES))
     rest = profile.mostly_forfeited and theme != "reliable"
-    return f"{said}{_beside(numbers[0])}{OF_THE_REST if rest else ''}"
+    if rest:
+        return f"{said}{numbers[0].own.within(PLACES)}{OF_THE_REST}"
+    return f"{said}{_beside(numbers[0])}"
 
 
 def _took(numbers: list[Number]) -> str:
