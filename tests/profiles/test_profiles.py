@@ -127,6 +127,16 @@ def test_words_that_move_a_player_in_one_game_alone_are_told_from_chance(
     assert {key for key, one in profile.numbers.items() if one.beyond_chance} == found
 
 
+def test_secrets_are_asked_for_in_parts_of_their_own() -> None:
+    found = {key for key in made("meek").numbers if key.startswith("words.")}
+    asking = ("silent", "asking", "cunning", "authority")
+    assert found == {f"words.{name}" for name in STANDARD.talkers if name not in asking}
+    secret = {key for key in known_keys(STANDARD) if key.startswith("leaks.") and "-" in key}
+    assert secret == {"leaks.pie-secrets", "leaks.price-secrets"}
+    rows = made("meek").seats.filter(player="meek", part="pie-secrets", place="bob")
+    assert rows["leaks"].is_null().all()  # who takes the first offer has nothing to say
+
+
 def test_earnings_are_told_apart_by_who_moves_first() -> None:
     first, second, both = (
         made("sound").number(key).own for key in ("earned.first", "earned.second", "earned")

@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 
 from cheaptalk.equilibrium import EquilibriumError, symmetric_equilibria
-from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.batteries import Battery, Part
 from cheaptalk.profiles.seats import FAILURES, SCHEMA
+from cheaptalk.profiles.statements import keeps_secrets
 from cheaptalk.rules.bounds import COUNT, SHARE
 
 Theme: TypeAlias = Literal[
@@ -327,7 +328,7 @@ def _discreet(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     values = _valued(asked, (pl.col("leaks") > 0).cast(pl.Float64))
     unit, silent = "share of matches", next(iter(battery.talkers), "")
     yield Quantity("leaks", "discreet", "Leaks", unit, "less", about, values, SHARE)
-    for part, made in battery.words.items():
+    for part, made in _secret(battery).items():
         key, title, own = f"leaks.{part}", f"Leaks: {made.title}", values.filter(part=part)
         yield Quantity(key, "discreet", title, unit, "less", about, own, SHARE)
     for other in battery.talkers:
@@ -337,13 +338,19 @@ def _discreet(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
         yield Quantity(key, "discreet", title, unit, "less", about, own, SHARE)
 
 
+def _secret(battery: Battery) -> dict[str, Part]:
+    """The parts in which talkers ask for what the player alone knows."""
+    return {name: part for name, part in battery.words.items()
+            if all(map(keeps_secrets, part.games))}  # fmt: skip
+
+
 def _words(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     about = (
         "What the player earns from who talks like this, less what it earns on the same deal from "
         "one who makes the same offers in silence."
     )
     silent, *manners = list(battery.talkers) or [""]
-    talk = talked.filter(pl.col("leaks").is_null())
+    talk = talked.filter(~pl.col("part").is_in(list(_secret(battery))))
     base = talk.filter(other=silent).select("player", *DEAL, plain="earned")
     for manner in manners:
         said = talk.filter(other=manner).join(base, ["player", *DEAL])

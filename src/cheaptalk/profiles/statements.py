@@ -8,7 +8,7 @@ from cheaptalk.games.bargaining.events import Offer, SpokenOffer
 from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.negotiation.events import Price, SpokenPrice
 from cheaptalk.games.negotiation.rules import Negotiation
-from cheaptalk.rules import Result, game_box
+from cheaptalk.rules import Game, Result, game_box
 
 CHECKED = {"persuasion": ("honesty", "honest"), "deal_or_no_deal": ("hallucination", "consistent")}
 """The exact check of what is said in a game, and its verdict on what is true."""
@@ -37,6 +37,13 @@ def statements(result: Result) -> list[Statement]:
     return [Statement(request, seat, said == true) for (request, seat), said in found.items()]
 
 
+def keeps_secrets(game: Game) -> bool:
+    """Whether players of a game alone know a number, and have words to tell it."""
+    if not isinstance(game, Bargaining | Negotiation):
+        return False
+    return game.messages and not game.complete_information
+
+
 def leaks(result: Result, place: str) -> list[int] | None:
     """The requests that a place answers with the number that it alone knows; None where it knows
     none, or does not speak.
@@ -47,9 +54,7 @@ def leaks(result: Result, place: str) -> list[int] | None:
     tell why it was named.
     """
     game = result.game
-    if not isinstance(game, Bargaining | Negotiation) or game.complete_information:
-        return None
-    if not game.messages:
+    if not isinstance(game, Bargaining | Negotiation) or not keeps_secrets(game):
         return None
     secret = {round(one, 6) for one in _secrets(game, place)}
     spoken = [
