@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cheaptalk.games.extras import Missing
+from cheaptalk.games.extras import Deferred
 from cheaptalk.games.item_bargaining import BOX
 from cheaptalk.games.item_bargaining.events import Pool
 from cheaptalk.games.item_bargaining.maxima import Maxima, Pools, maxima, ratio_of_means, sample
@@ -124,7 +124,7 @@ def test_opposition_is_the_distance_from_giving_both_all() -> None:
 
 def test_without_numpy_maxima_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     best_of.cache_clear()
-    monkeypatch.setattr("cheaptalk.games.item_bargaining.maxima.np", Missing("numpy"))
+    monkeypatch.setattr("cheaptalk.games.item_bargaining.maxima.np", Deferred("absent_numpy"))
     with pytest.raises(CheaptalkError, match=r'pip install "cheaptalk\[analysis\]"'):
         of("opposition", replace(AGREED))
     assert of("utilitarian_welfare", AGREED) is not None

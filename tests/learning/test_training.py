@@ -1,6 +1,8 @@
 """Trainings in files: taken up where they were left, stopped where numbers are none, refused."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,13 @@ SMALL: dict[str, dict[str, Any]] = {
     "nfsp": {"hidden": 4, "matches": 16, "policy_buffer": 300, "q_buffer": 200, "target": 3},
     "rnad": {"hidden": 4, "matches": 16, "sizes": [3], "repeats": [1], "fine_tune": 150},
 }
+
+
+NOTHING_DEFERRED = """
+import sys
+from importlib.util import _LazyModule
+assert not [name for name, module in sys.modules.items() if isinstance(module, _LazyModule)]
+"""
 
 
 def settings(algorithm: str, **more: Any) -> Any:
@@ -172,3 +181,36 @@ def test_the_command_trains_by_name_and_says_what_is_not_there(
         done = cheaptalk("train", *wrong)
         assert done.status != 0
         assert said in done.err
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import cheaptalk.learning, jax, scipy.special",
+        "import cheaptalk.arrays.games, jax.numpy, scipy.optimize",
+        "import cheaptalk.games.chip_trading.measures, numpy.random, scipy.stats",
+        "import cheaptalk as ct; ct.learning.train; ct.reports.write_curves",
+        "import cheaptalk as ct; ct.learning.read_policy; import scipy.special",
+        "import cheaptalk as ct, jax; ct.arrays.array_game; import numpy.linalg, scipy.linalg",
+    ],
+)
+def test_modules_can_be_imported_in_any_order(code: str) -> None:
+    """A module that is deferred must not be half imported when another one needs it."""
+    done = subprocess.run(
+        [sys.executable, "-c", code + NOTHING_DEFERRED], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_training_whose_policy_no_file_can_hold_is_refused_before_it_begins(
+    tmp_path: Path,
+) -> None:
+    kind = algorithms.ALGORITHMS["nfsp"]
+    odd = type("Odd", (kind,), {"name": "odd", "network": "nowhere"})
+    ct.register(odd, name="odd")
+    try:
+        with pytest.raises(ct.CheaptalkError, match='registers its network "nowhere"'):
+            training.train("odd", RULES, settings("nfsp"), 16 * 100, tmp_path / "p")
+    finally:
+        algorithms.ALGORITHMS.remove("odd")
+    assert not list(tmp_path.iterdir())

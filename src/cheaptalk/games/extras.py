@@ -1,25 +1,40 @@
-"""Modules of the extra ``[analysis]``, loaded when first used."""
+"""Modules of the extra ``[analysis]``, imported when first used."""
 
-import sys
-from importlib.util import find_spec
+from importlib import import_module
 from typing import Any
-
-import lazy_loader
 
 from cheaptalk.rules import CheaptalkError
 
 
-class Missing:
-    """Stands for a module that is not installed, and says so when it is used."""
+class Deferred:
+    """A module that is imported when one of its attributes is first used.
+
+    Python's own ``LazyLoader`` is no substitute: it puts an unfinished module into ``sys.modules``,
+    and a later import of one of its submodules then loads that submodule twice (importing
+    ``scipy.special`` after ``jax`` failed inside NumPy).
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def __getattr__(self, _: str) -> Any:
-        raise CheaptalkError(f'this needs {self._name}: pip install "cheaptalk[analysis]"')
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__"):  # what inspection looks for is no use of the module
+            raise AttributeError(attribute)
+        try:
+            module = import_module(self._name)
+        except ModuleNotFoundError as error:
+            raise CheaptalkError(
+                f'this needs {error.name}: pip install "cheaptalk[analysis]"'
+            ) from None
+        value = getattr(module, attribute)
+        setattr(self, attribute, value)
+        return value
 
 
 def needed(name: str) -> Any:
-    """A module that is loaded when first used, or what then says that it is missing."""
-    here = sys.modules.get(name) is not None or find_spec(name) is not None
-    return lazy_loader.load(name) if here else Missing(name)
+    """Return a module that is imported when first used; without it, that use raises.
+
+    Raises:
+        CheaptalkError: on first use, if the module is not installed; it names the extra.
+    """
+    return Deferred(name)
