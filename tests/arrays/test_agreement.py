@@ -105,6 +105,7 @@ def walked(game: ArrayGame[Any, Any], state: Any, luck: np.random.Generator) -> 
             asked = table.asked(seat)
             np.testing.assert_array_equal(game.seen(asked), seen[at])
             if legal is not None and at < FEW:
+                np.testing.assert_array_equal(game.legal_at(asked), legal[at])
                 for number in range(game.actions):
                     action = game.action(asked, number)
                     refused = asked.ask.refuse(action)
@@ -130,6 +131,24 @@ def test_arrays_and_rules_play_alike(name: str) -> None:
     state = game.of_deals(dealt)
     assert game.deals_of(state) == dealt
     walked(game, state, luck)  # dealt by the rules
+
+
+@pytest.mark.parametrize("name", list(GAMES))
+def test_illegal_actions_change_nothing_and_pay_nobody(name: str) -> None:
+    """Each step is tried with the first illegal action, and with numbers that are no action."""
+    game, luck = array_game(GAMES[name]), np.random.default_rng(4)
+    if game.actions > MANY:
+        pytest.skip("a mask of every action in every step takes too long")
+    state = game.deal(luck.random((20, game.luck)))
+    for _ in range(game.longest):
+        refused = ~game.legal(state)
+        illegal = np.where(refused.any(axis=-1), refused.argmax(axis=-1), -1)
+        for actions in (illegal, np.full(20, -1), np.full(20, game.actions)):
+            after = game.step(state, actions)
+            for before, now in zip(state, after, strict=True):
+                np.testing.assert_array_equal(now, before)
+        state = game.step(state, game.drawn(state, luck.random(20)))
+    assert game.over(state).all()
 
 
 @pytest.mark.parametrize("name", list(GAMES))

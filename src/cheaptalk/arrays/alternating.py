@@ -110,12 +110,12 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
     def over(self, state: Haggle) -> Array:
         return state.stands != RUNNING
 
-    def legal(self, state: Haggle) -> Array:
+    def permitted(self, state: Haggle, number: Array) -> Array:
         xp = namespace(state.moves)
         answering = (state.moves % 2 == 1)[..., None]
-        is_offer = xp.arange(self.actions) >= len(self.answers)
-        answer = xp.asarray([*self.replies, *[False] * (self.parts + 1)])
-        return xp.where(answering, answer, is_offer) & ~self.over(state)[..., None]
+        answer = xp.asarray([*self.replies, *[False] * (self.parts + 1)])[number]
+        possible = xp.where(answering, answer, number >= len(self.answers))
+        return possible & ~self.over(state)[..., None]
 
     def drawn(self, state: Haggle, luck: Array) -> Array:
         xp = namespace(state.moves)
@@ -125,15 +125,15 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
         answer = answers[xp.minimum(number, len(answers) - 1)]
         return xp.where(state.moves % 2 == 1, answer, len(self.answers) + number)
 
-    def step(self, state: Haggle, action: Array) -> Haggle:
+    def moved(self, state: Haggle, action: Array, moves: Array) -> Haggle:
         xp = namespace(state.moves)
-        running, answering = state.stands == RUNNING, state.moves % 2 == 1
-        ends = running & answering & ((action > 0) | (state.moves == self.longest - 1))
-        offering = running & ~answering
+        answering = state.moves % 2 == 1
+        ends = moves & answering & ((action > 0) | (state.moves == self.longest - 1))
+        offering = moves & ~answering
         here = (xp.arange(self.rounds) == (state.moves // 2)[..., None]) & offering[..., None]
         offers = xp.where(here, (action - len(self.answers))[..., None], state.offers)
         stands = xp.where(ends, action, state.stands).astype(np.int32)
-        return Haggle(offers, state.moves + (running & ~ends), stands)
+        return Haggle(offers, state.moves + (moves & ~ends), stands)
 
     def returns(self, state: Haggle) -> Array:
         xp, stage = namespace(state.moves), state.moves // 2
@@ -156,15 +156,13 @@ class AlternatingOffers(ArrayGame[Rules, Haggle]):
         ]  # fmt: skip
         return xp.concatenate(pieces, axis=-1)
 
-    def seen(self, asked: Asked) -> Array:
+    def position(self, asked: Asked) -> Haggle:
         offers = np.zeros(self.rounds, np.int32)
         told = [*asked.heard, (asked.event, None)]
         made = [one for pair in told for one in pair if is_offer(one)]
         offers[: len(made)] = [self.place_of(one) for one in made] or 0
         answering = is_offer(asked.event)
-        moves = np.array(2 * len(made) - answering)
-        seat = np.array(ROLES.index(asked.briefing.seat))
-        return self.observe(Haggle(offers, moves, np.array(RUNNING)), seat)
+        return Haggle(offers, np.array(2 * len(made) - answering), np.array(RUNNING))
 
     def action(self, asked: Asked, number: int) -> Action:
         if number < len(self.answers):

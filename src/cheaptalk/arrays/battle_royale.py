@@ -124,26 +124,28 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
         targets = (others & state.living) | (not self.rules.strict_targets)
         return xp.concatenate([xp.ones_like(targets[..., :1]), targets], axis=-1)
 
-    def legal(self, state: Shootout) -> Array:
-        return self._possible(state) & ~self.over(state)[..., None]
+    def permitted(self, state: Shootout, number: Array) -> Array:
+        xp, possible = namespace(state.moves), self._possible(state)
+        number = xp.broadcast_to(number, (*state.moves.shape, number.shape[-1]))
+        return xp.take_along_axis(possible, number, axis=-1) & ~self.over(state)[..., None]
 
     def drawn(self, state: Shootout, luck: Array) -> Array:
         return picked(self._possible(state), luck).astype(np.int32)
 
-    def step(self, state: Shootout, action: Array) -> Shootout:
-        xp, shooter, running = namespace(state.moves), self.turn(state), ~self.over(state)
-        here = (xp.arange(self.longest) == state.moves[..., None]) & running[..., None]
+    def moved(self, state: Shootout, action: Array, moves: Array) -> Shootout:
+        xp, shooter = namespace(state.moves), self.turn(state)
+        here = (xp.arange(self.longest) == state.moves[..., None]) & moves[..., None]
         target = xp.arange(self.count) == (action - 1)[..., None]
-        aimed = (target & state.living).any(axis=-1) & running
+        aimed = (target & state.living).any(axis=-1) & moves
         now = own(state.lots, xp.minimum(state.moves, self.longest - 1))
         hit = aimed & (own(now, shooter) < xp.asarray(self.rules.hit_rates)[shooter])
         return state._replace(
             living=state.living & ~(target & hit[..., None]),
             shots=xp.where(here, action.astype(np.int32)[..., None], state.shots),
             hits=xp.where(here, hit[..., None], state.hits),
-            last=xp.where(running, shooter, state.last),
-            idle=xp.where(running, xp.where(aimed, 0, state.idle + 1), state.idle),
-            moves=state.moves + running,
+            last=xp.where(moves, shooter, state.last),
+            idle=xp.where(moves, xp.where(aimed, 0, state.idle + 1), state.idle),
+            moves=state.moves + moves,
         )
 
     def returns(self, state: Shootout) -> Array:
@@ -157,23 +159,15 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
     # What players know
 
     def observe(self, state: Shootout, player: Array) -> Array:
-        player = namespace(state.moves).broadcast_to(
-            namespace(state.moves).asarray(player), state.moves.shape
-        )
-        return self._seen(player, state.moves, state.living, state.shots, state.hits)
-
-    def _seen(
-        self, player: Array, number: Array, living: Array, shots: Array, hits: Array
-    ) -> Array:
-        """The observation of a player; who shot follows from who lived."""
-        xp, shape = namespace(number), number.shape
-        pieces = [
-            one_hot(xp, player, self.count), one_hot(xp, number, self.longest), living,
-            one_hot(xp, shots - 1, self.count).reshape(*shape, -1), hits,
+        xp = namespace(state.moves)
+        player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
+        pieces = [  # who shot follows from who lived
+            one_hot(xp, player, self.count), one_hot(xp, state.moves, self.longest), state.living,
+            one_hot(xp, state.shots - 1, self.count).reshape(*state.moves.shape, -1), state.hits,
         ]  # fmt: skip
-        return xp.concatenate([one.astype(np.float32) for one in pieces], axis=-1)
+        return xp.concatenate([piece.astype(np.float32) for piece in pieces], axis=-1)
 
-    def seen(self, asked: Asked) -> Array:
+    def position(self, asked: Asked) -> Shootout:
         shots, hits = np.zeros(self.longest, np.int32), np.zeros(self.longest, bool)
         for event, _ in asked.heard:
             if isinstance(event, ShotFired):
@@ -182,8 +176,11 @@ class BattleRoyaleArrays(ArrayGame[BattleRoyale, Shootout]):
                 hits[event.round - 1] = event.hit
         left = [name for name, _ in asked.event.living]
         living = np.array([name in left for name in self.players])
-        player = np.array(self.players.index(asked.seat))
-        return self._seen(player, np.array(asked.event.round - 1), living, shots, hits)
+        return Shootout(
+            lots=np.zeros((self.longest, self.count)), living=living, shots=shots, hits=hits,
+            last=np.array(self.place_number(asked) - 1), idle=np.array(0),
+            moves=np.array(asked.event.round - 1),
+        )  # fmt: skip
 
     def _aim(self, target: str) -> int:
         """The action that shoots at a player."""

@@ -164,12 +164,12 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
         """Whether a player holds the chips wanted; shape (...)."""
         return (own(state.holdings, player) >= self._now(state, state.wanted)).all(axis=-1)
 
-    def legal(self, state: Market) -> Array:
+    def permitted(self, state: Market, number: Array) -> Array:
         xp, player = namespace(state.moves), self.turn(state)
-        number = xp.arange(self.actions)
         place = xp.maximum(number - PROPOSE, 0)
         colour, amount = place // (self.ways * self.total), place // self.ways % self.total + 1
-        holds = own(state.holdings, player)[..., colour] >= amount
+        colour = xp.broadcast_to(colour, (*state.moves.shape, number.shape[-1]))
+        holds = xp.take_along_axis(own(state.holdings, player), colour, axis=-1) >= amount
         able = self._able(state, player)[..., None]
         answers = (number == DECLINE) | ((number == ACCEPT) & able)
         proposing = (state.moves % self.count == 0)[..., None]
@@ -209,9 +209,9 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
             xp.where(colour == want[..., None], wanted[..., None], 0),
         )
 
-    def step(self, state: Market, action: Array) -> Market:
+    def moved(self, state: Market, action: Array, moves: Array) -> Market:
         xp, phase, player = namespace(state.moves), state.moves % self.count, self.turn(state)
-        here = xp.arange(self.turns) == (state.moves // self.count)[..., None]  # none at the end
+        here = (xp.arange(self.turns) == (state.moves // self.count)[..., None]) & moves[..., None]
         given, wanted = self.proposed(xp.maximum(action, PROPOSE))
         proposes = (here & (phase == 0)[..., None])[..., None]
         accepts = here & ((phase > 0) & (action == ACCEPT))[..., None]
@@ -222,7 +222,7 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
             willing=state.willing | (accepts[..., None] & is_player[..., None, :]),
         )
         closed = self._closed(after, here & (phase == self.count - 1)[..., None])
-        return closed._replace(moves=state.moves + ~self.over(state))
+        return closed._replace(moves=state.moves + moves)
 
     def _closed(self, state: Market, here: Array) -> Market:
         """Matches after the last answer of a turn, where it is the last of this one."""
@@ -257,47 +257,47 @@ class ChipTradingArrays(ArrayGame[ChipTrading, Market]):
     def observe(self, state: Market, player: Array) -> Array:
         xp = namespace(state.moves)
         player = xp.broadcast_to(xp.asarray(player), state.moves.shape)
-        accepted = own(state.willing.swapaxes(-1, -2), player)
-        return self._seen(
-            player, state.moves // self.count, state.order, own(state.worths, player),
-            state.holdings, state.given, state.wanted, accepted, state.partner,
-        )  # fmt: skip
-
-    def _seen(
-        self, player: Array, turn: Array, order: Array, worths: Array, holdings: Array,
-        given: Array, wanted: Array, accepted: Array, partner: Array,
-    ) -> Array:  # fmt: skip
-        """The observation of a player: shares of what there can be, in [0, 1]."""
-        xp, dearest = namespace(turn), max(self.rules.common_value, *self.rules.values)
-        pieces = [
-            one_hot(xp, player, self.count), one_hot(xp, turn, self.turns),
-            one_hot(xp, order, self.count), worths / dearest,
-            *(chips / self.total for chips in (holdings, given, wanted)),
-            accepted, one_hot(xp, partner, self.count),
+        dearest = max(self.rules.common_value, *self.rules.values)
+        pieces = [  # shares of the largest possible numbers, in [0, 1]
+            one_hot(xp, player, self.count), one_hot(xp, state.moves // self.count, self.turns),
+            one_hot(xp, state.order, self.count), own(state.worths, player) / dearest,
+            *(chips / self.total for chips in (state.holdings, state.given, state.wanted)),
+            own(state.willing.swapaxes(-1, -2), player), one_hot(xp, state.partner, self.count),
         ]  # fmt: skip
-        flat = [one.reshape(*turn.shape, -1).astype(np.float32) for one in pieces]
+        flat = [piece.reshape(*state.moves.shape, -1).astype(np.float32) for piece in pieces]
         return xp.concatenate(flat, axis=-1)
 
-    def seen(self, asked: Asked) -> Array:
+    def position(self, asked: Asked) -> Market:
         briefing: Briefing = asked.briefing
-        chips = np.zeros((2, self.turns, self.colours), np.int32)
-        accepted, partner = np.zeros(self.turns), np.full(self.turns, NOBODY)
+        player = self.place_number(asked)
+        given, wanted = chips = np.zeros((2, self.turns, self.colours), np.int32)
+        willing = np.zeros((self.turns, self.count), bool)
+        partner = np.full(self.turns, NOBODY)
         for event, action in [*asked.heard, (asked.event, None)]:
             if isinstance(event, (Offered, TurnEnded)):
                 chips[:, event.turn - 1] = self._chips(event.proposal)
             if isinstance(event, TurnEnded) and event.partner is not None:
                 partner[event.turn - 1] = self.players.index(event.partner)
             if isinstance(event, Offered) and isinstance(action, Response):
-                accepted[event.turn - 1] = action.decision == "accept"
+                willing[event.turn - 1, player] = action.decision == "accept"
         holdings = np.array([[count for _, count in stock] for _, stock in asked.event.stocks])
         order = np.array([self.players.index(one) for one in briefing.order])
-        worths = np.array([worth for _, worth in briefing.worths])
-        player, turn = self.players.index(briefing.seat), asked.event.turn - 1
-        given, wanted = chips
-        return self._seen(
-            np.array(player), np.array(turn), order, worths, holdings, given, wanted, accepted,
+        worths = np.zeros((self.count, self.colours), np.int32)
+        worths[player] = [worth for _, worth in briefing.worths]
+        turn = asked.event.turn - 1
+        proposer = order[turn % self.count]
+        phase = player - (player > proposer) + 1 if isinstance(asked.event, Offered) else 0
+        return Market(
+            order,
+            worths,
+            np.zeros(self.turns),
+            holdings,
+            given,
+            wanted,
+            willing,
             partner,
-        )  # fmt: skip
+            np.array(turn * self.count + phase),
+        )
 
     def _chips(self, proposal: Proposal) -> list[list[int]]:
         """The chips that a proposal gives and wants."""

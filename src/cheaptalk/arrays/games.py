@@ -14,6 +14,7 @@ numbers in [0, 1), so that whoever plays chooses where it is drawn from::
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from cheaptalk.games.extras import needed
@@ -101,8 +102,20 @@ class ArrayGame(ABC, Generic[Rules, State]):
         """Which matches have ended; shape (...)."""
 
     @abstractmethod
+    def permitted(self, state: State, number: Array) -> Array:
+        """Which of some actions are legal now; none is in a match that has ended.
+
+        Args:
+            number: actions from 0 to ``actions`` - 1: the same in every match, shape (some,), or
+                others in each, shape (..., some).
+
+        Returns:
+            Booleans, shape (..., some).
+        """
+
     def legal(self, state: State) -> Array:
         """Which actions are legal now; shape (..., ``actions``), none of a match that has ended."""
+        return self.permitted(state, namespace(self.over(state)).arange(self.actions))
 
     @abstractmethod
     def drawn(self, state: State, luck: Array) -> Array:
@@ -112,12 +125,27 @@ class ArrayGame(ABC, Generic[Rules, State]):
             luck: shape (...).
         """
 
-    @abstractmethod
     def step(self, state: State, action: Array) -> State:
-        """Matches after one more action; those that have ended stay as they are.
+        """Return the matches after one more action in each.
+
+        The rules refuse an illegal action, and so does this: its match stays as it was, and nobody
+        is paid for it. A match that has ended stays as it is.
 
         Args:
-            action: shape (...), each legal; what comes of others is not said.
+            action: shape (...).
+        """
+        xp = namespace(action)
+        known = (action >= 0) & (action < self.actions)
+        action = xp.where(known, action, 0)
+        return self.moved(state, action, known & self.permitted(state, action[..., None])[..., 0])
+
+    @abstractmethod
+    def moved(self, state: State, action: Array, moves: Array) -> State:
+        """Return the matches after one more action where they move; the others as they were.
+
+        Args:
+            action: shape (...), between 0 and ``actions`` - 1.
+            moves: whether the match goes on and the action is legal, shape (...).
         """
 
     @abstractmethod
@@ -140,8 +168,30 @@ class ArrayGame(ABC, Generic[Rules, State]):
         """
 
     @abstractmethod
+    def position(self, asked: Asked) -> State:
+        """Return the match as the seat that must decide knows it, without leading axes.
+
+        It is made of what the seat was asked and told; what the seat can't know is zero. Its legal
+        actions are those of the match, and so is the seat's observation unless :meth:`seen` is
+        overridden.
+        """
+
     def seen(self, asked: Asked) -> Array:
         """The observation of a seat that is asked, from what it was asked and told alone."""
+        return self.observe(self.position(asked), np.array(self.place_number(asked)))
+
+    def legal_at(self, asked: Asked) -> Array:
+        """Which actions the seat that must decide may take; shape (``actions``,)."""
+        return self.legal(self.position(asked))
+
+    def place_number(self, asked: Asked) -> int:
+        """The seat that must decide, by number among the players."""
+        return self._numbers[asked.seat]
+
+    @cached_property
+    def _numbers(self) -> Mapping[str, int]:
+        """The players' numbers by the names of their seats."""
+        return {seat.name: self.players.index(seat.place) for seat in self.rules.seats}
 
     @abstractmethod
     def action(self, asked: Asked, number: int) -> Action:

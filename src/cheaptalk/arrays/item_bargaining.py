@@ -159,9 +159,7 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
         """In how many ways the pool can be divided; shape (...)."""
         return (state.quantities + 1).prod(axis=-1)
 
-    def legal(self, state: Bargain) -> Array:
-        xp = namespace(state.moves)
-        number = xp.arange(self.actions)
+    def permitted(self, state: Bargain, number: Array) -> Array:
         bundles = number < OFFER + self.ways(state)[..., None]
         possible = bundles & ((number != ACCEPT) | (state.moves > 0)[..., None])
         return possible & ~self.over(state)[..., None]
@@ -183,14 +181,13 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
             left = left // base
         return xp.stack(digits[::-1], axis=-1)
 
-    def step(self, state: Bargain, action: Array) -> Bargain:
-        xp = namespace(state.moves)
-        running, offering = state.stands == RUNNING, action >= OFFER
+    def moved(self, state: Bargain, action: Array, moves: Array) -> Bargain:
+        xp, offering = namespace(state.moves), action >= OFFER
         late = state.moves == self.longest - 1
         ended = xp.where(action == ACCEPT, ACCEPTED, xp.where(action == WALK, WALKED, LATE))
         goes_on = offering & ~late
-        stands = xp.where(running & ~goes_on, ended, state.stands).astype(np.int32)
-        made = running & goes_on
+        stands = xp.where(moves & ~goes_on, ended, state.stands).astype(np.int32)
+        made = moves & goes_on
         here = (xp.arange(self.longest) == state.moves[..., None]) & made[..., None]
         bundle = self.offered(state.quantities, xp.maximum(action, OFFER))
         offers = xp.where(here[..., None], bundle[..., None, :], state.offers)
@@ -227,25 +224,17 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
         own = player[..., None, None]
         values = xp.take_along_axis(state.values, own, axis=-2)[..., 0, :]
         outside = xp.take_along_axis(state.outside, player[..., None], axis=-1)[..., 0]
-        return self._seen(player, state.quantities, values, outside, state.moves, state.offers)
-
-    def _seen(
-        self, player: Array, quantities: Array, values: Array, outside: Array, moves: Array,
-        offers: Array,
-    ) -> Array:  # fmt: skip
-        """The observation of a player: shares of what there can be, in [0, 1]."""
-        xp = namespace(moves)
-        total = xp.maximum((values * quantities).sum(axis=-1), 1)
+        total = xp.maximum((values * state.quantities).sum(axis=-1), 1)
         most = max(self.fixed) if self.fixed else MOST
-        share = offers / xp.maximum(quantities, 1)[..., None, :]
-        pieces = [
-            one_hot(xp, player, 2), quantities / most, values / self.rules.highest_value,
-            (outside / total)[..., None], one_hot(xp, moves, self.longest),
-            share.reshape(*moves.shape, self.longest * self.kinds),
+        share = state.offers / xp.maximum(state.quantities, 1)[..., None, :]
+        pieces = [  # shares of the largest possible numbers, in [0, 1]
+            one_hot(xp, player, 2), state.quantities / most, values / self.rules.highest_value,
+            (outside / total)[..., None], one_hot(xp, state.moves, self.longest),
+            share.reshape(*state.moves.shape, self.longest * self.kinds),
         ]  # fmt: skip
-        return xp.concatenate([one.astype(np.float32) for one in pieces], axis=-1)
+        return xp.concatenate([piece.astype(np.float32) for piece in pieces], axis=-1)
 
-    def seen(self, asked: Asked) -> Array:
+    def position(self, asked: Asked) -> Bargain:
         briefing: Briefing = asked.briefing
         made = []
         for event, action in [*asked.heard, (asked.event, None)]:
@@ -255,10 +244,18 @@ class ItemBargainingArrays(ArrayGame[ItemBargaining, Bargain]):
                 made.append(action.offer)
         offers = np.zeros((self.longest, self.kinds), np.int32)
         offers[: len(made)] = made or 0
-        return self._seen(
-            np.array(self.players.index(briefing.seat)), np.array(briefing.quantities),
-            np.array(briefing.values), np.array(briefing.outside), np.array(len(made)), offers,
-        )  # fmt: skip
+        player, values = self.place_number(asked), np.zeros((2, self.kinds), np.int32)
+        values[player] = briefing.values
+        outside = np.zeros(2)
+        outside[player] = briefing.outside
+        return Bargain(
+            np.array(briefing.quantities),
+            values,
+            outside,
+            offers,
+            np.array(len(made)),
+            np.array(RUNNING),
+        )
 
     def action(self, asked: Asked, number: int) -> Action:
         if number < OFFER:

@@ -102,9 +102,8 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         xp = namespace(state.moves)
         return xp.asarray(self._choices)[xp.minimum(state.ballot, self.ballots - 1)]
 
-    def legal(self, state: Voyages) -> Array:
-        xp = namespace(state.moves)
-        number, last = xp.arange(self.actions), PLAN + self._plans_now(state)
+    def permitted(self, state: Voyages, number: Array) -> Array:
+        xp, last = namespace(state.moves), PLAN + self._plans_now(state)
         plan = (number >= PLAN) & (number < last[..., None])
         possible = xp.where((state.moves == 0)[..., None], plan, number < PLAN)
         return possible & ~self.over(state)[..., None]
@@ -115,9 +114,9 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         number = below(luck, count)
         return xp.where(proposes, PLAN + number, number).astype(np.int32)
 
-    def step(self, state: Voyages, action: Array) -> Voyages:
-        xp, running = namespace(state.moves), state.stands == RUNNING
-        here = (xp.arange(self.ballots) == state.ballot[..., None]) & running[..., None]
+    def moved(self, state: Voyages, action: Array, moves: Array) -> Voyages:
+        xp = namespace(state.moves)
+        here = (xp.arange(self.ballots) == state.ballot[..., None]) & moves[..., None]
         proposes = (here & (state.moves == 0)[..., None])[..., None]
         plan = xp.asarray(self.plans)[xp.maximum(action - PLAN, 0)]
         player = xp.arange(self.count) == self.turn(state)[..., None]
@@ -125,9 +124,9 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         after = state._replace(
             plans=xp.where(proposes, plan[..., None, :], state.plans), votes=state.votes | accepts
         )
-        return self._counted(after, running & (state.ballot + state.moves == self.count - 1))
+        return self._counted(after, moves, moves & (state.ballot + state.moves == self.count - 1))
 
-    def _counted(self, state: Voyages, last: Array) -> Voyages:
+    def _counted(self, state: Voyages, moves: Array, last: Array) -> Voyages:
         """Matches after one more plan or vote, counted where it was the last of its ballot."""
         xp, ballot = namespace(state.moves), state.ballot
         at = xp.minimum(ballot, self.ballots - 1)
@@ -135,9 +134,9 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         failed, alone = last & ~passed, ballot == self.ballots - 1
         ended = xp.where(passed, ballot, self.ballots)
         ends = last & (passed | alone)
-        moves = xp.where(failed, 0, state.moves + (state.stands == RUNNING))
         return state._replace(
-            ballot=ballot + failed, moves=moves.astype(np.int32),
+            ballot=ballot + failed,
+            moves=xp.where(failed, 0, state.moves + moves).astype(np.int32),
             stands=xp.where(ends, ended, state.stands).astype(np.int32),
         )  # fmt: skip
 
@@ -175,7 +174,15 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
         ]  # fmt: skip
         return xp.concatenate([one.astype(np.float32) for one in pieces], axis=-1)
 
+    def position(self, asked: Asked) -> Voyages:
+        ballot = asked.event.round - 1
+        votes = np.zeros((self.ballots, self.count), bool)
+        moves = self.place_number(asked) - ballot
+        plans = np.zeros((self.ballots, self.count), np.int32)
+        return Voyages(plans, votes, np.array(ballot), np.array(moves), np.array(RUNNING))
+
     def seen(self, asked: Asked) -> Array:
+        """Return the observation; of the others' votes a seat knows only how many accepted."""
         plans = np.zeros((self.ballots, self.count), np.int32)
         counts, accepted = np.zeros(self.ballots, np.int32), np.zeros(self.ballots, bool)
         for event, action in [*asked.heard, (asked.event, None)]:
@@ -185,7 +192,7 @@ class PirateGameArrays(ArrayGame[PirateGame, Voyages]):
                 accepted[event.round - 1] = isinstance(action, Vote) and action.decision == "accept"
             if isinstance(event, Counted):
                 counts[event.round - 1] = event.accepted
-        player = np.array(self.players.index(asked.seat))
+        player = np.array(self.place_number(asked))
         return self._seen(player, np.array(asked.event.round - 1), plans, counts, accepted)
 
     def action(self, asked: Asked, number: int) -> Action:

@@ -136,6 +136,11 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
         """The same of a question."""
         return ()
 
+    def dealt_now(self, question: Any, number: int, player: int) -> Array:
+        """What a question says of what nature dealt, zeros elsewhere; shape (rounds, players,
+        numbers)."""
+        return np.zeros((self.rounds, len(self.players), 0), np.int32)
+
     def deals_of(self, state: Decided) -> list[Deal]:
         return [Deal() for _ in state.moves]
 
@@ -165,19 +170,17 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
         """The last action that is legal now; shape (...)."""
         return namespace(state.moves).full(state.moves.shape, self.actions - 1, np.int32)
 
-    def legal(self, state: Decided) -> Array:
-        xp = namespace(state.moves)
-        possible = xp.arange(self.actions) <= self.most(state)[..., None]
-        return possible & ~self.over(state)[..., None]
+    def permitted(self, state: Decided, number: Array) -> Array:
+        return (number <= self.most(state)[..., None]) & ~self.over(state)[..., None]
 
     def drawn(self, state: Decided, luck: Array) -> Array:
         return below(luck, self.most(state) + 1)
 
-    def step(self, state: Decided, action: Array) -> Decided:
+    def moved(self, state: Decided, action: Array, moves: Array) -> Decided:
         xp = namespace(state.moves)
-        here = xp.arange(self.longest) == state.moves[..., None]  # nowhere after the end
+        here = (xp.arange(self.longest) == state.moves[..., None]) & moves[..., None]
         choices = xp.where(here, action.astype(np.int32)[..., None], state.choices)
-        return state._replace(choices=choices, moves=state.moves + ~self.over(state))
+        return state._replace(choices=choices, moves=state.moves + moves)
 
     def by_round(self, state: Decided) -> Array:
         """All choices; shape (..., rounds, players)."""
@@ -220,13 +223,20 @@ class SimultaneousRounds(ArrayGame[Rules, Decided]):
         ]  # fmt: skip
         return xp.concatenate([one.astype(np.float32) for one in pieces], axis=-1)
 
+    def position(self, asked: Asked) -> Decided:
+        player, number = self.place_number(asked), asked.event.round - 1
+        dealt = self.dealt_now(asked.event, number, player)
+        moves = np.array(number * len(self.players) + player)
+        return Decided(np.zeros(self.longest, np.int32), moves, dealt)
+
     def seen(self, asked: Asked) -> Array:
+        """Return the observation; of the others' choices a seat knows only what it was told."""
         told = [np.zeros((self.rounds, piece.width)) for piece in self.news.values()]
         for event, _ in asked.heard:
             if isinstance(event, self.rules.events[2]):
                 for array, numbers in zip(told, self.heard(event), strict=True):
                     array[event.round - 1] = numbers
-        player = np.array(self.players.index(asked.seat))
+        player = np.array(self.place_number(asked))
         known = [np.array(one) for one in self.asked_now(asked.event)]
         return self._seen(player, np.array(asked.event.round - 1), known, told)
 

@@ -76,6 +76,11 @@ class SealedBidAuctionArrays(SimultaneousRounds[SealedBidAuction]):
         ])  # fmt: skip
         return np.stack([valuations, ranks], axis=-1).astype(np.int32)
 
+    def dealt_now(self, question: Turn, number: int, player: int) -> Array:
+        dealt = np.zeros((self.rounds, len(self.players), 2), np.int32)
+        dealt[number, player, VALUATION] = question.valuation
+        return dealt
+
     def _ranks(self, first: Sequence[str]) -> list[int]:
         """Each player's place in the order by which ties are broken, from those who are first."""
         order = [*first, *(one for one in self.players if one not in first)]
