@@ -1,5 +1,7 @@
 """Policies in files and at tables."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,11 @@ import cheaptalk as ct
 from cheaptalk.arrays.games import array_game
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.learning.policy import (
+    NETWORKS,
     SHIPPED,
     Policy,
     PolicyError,
+    PolicyNetwork,
     PolicySeat,
     read_policy,
     write_policy,
@@ -31,6 +35,16 @@ def untrained(rules: Game = RULES, seed: int = 0) -> Policy:
         weights[f"{name}.kernel"] = luck.normal(size=(rows, columns)).astype(np.float32)
         weights[f"{name}.bias"] = luck.normal(size=columns).astype(np.float32)
     return Policy(game, weights, {"made": "here"})
+
+
+@contextmanager
+def registered(registry: Any, name: str, thing: Any) -> Iterator[None]:
+    """Register a thing for as long as the block lasts."""
+    registry.add(name, thing)
+    try:
+        yield
+    finally:
+        registry.remove(name)
 
 
 def test_a_policy_plays_by_its_file_as_often_as_it_says(tmp_path: Path) -> None:
@@ -135,6 +149,77 @@ def test_policies_that_come_with_the_package_play_their_games() -> None:
             for asked in [table.asked(one) for one in table.pending]:
                 table.answer(asked.seat, seat.decide()(asked))
         assert table.over
+
+
+def test_a_policy_of_another_network_plays_where_the_network_is_registered(tmp_path: Path) -> None:
+    game, file = array_game(RULES), tmp_path / "p.safetensors"
+    weights = {"kernel": np.ones((game.observed, game.actions), np.float32)}
+    network = PolicyNetwork(lambda weights, seen: seen @ weights["kernel"])
+    with registered(NETWORKS, "linear", network):
+        write_policy(Policy(game, weights, {}, network="linear"), file)
+        found = read_policy(file)
+        assert found.network == "linear"
+        seated = dict.fromkeys(RULES.places, found.decide)
+        table = ct.play(RULES, RULES.deal(Chance("x")), "x", seated)
+        assert table.outcome is not None
+    with pytest.raises(PolicyError, match=r'registers its network "linear".*install the package'):
+        read_policy(file)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (lambda weights: weights["first.kernel"].fill(np.nan), "first.kernel are not all finite"),
+        (lambda weights: weights["head.bias"].fill(np.inf), "head.bias are not all finite"),
+        (lambda weights: weights.pop("second.bias"), "'second.bias' is missing"),
+        (lambda weights: weights.update({"first.kernel": np.ones((2, 8))}), "do not fit"),
+        (lambda weights: weights.update({"head.kernel": np.ones((8, 3))}), "do not fit"),
+    ],
+)
+def test_weights_that_cannot_play_are_refused_when_a_policy_is_made(
+    spoil: Callable[[dict[str, Any]], Any], problem: str
+) -> None:
+    policy = untrained()
+    weights = dict(policy.weights)
+    spoil(weights)
+    with pytest.raises(PolicyError, match=problem):
+        Policy(policy.game, weights, {})
+
+
+def test_a_policy_whose_probabilities_overflow_fails_and_makes_no_move() -> None:
+    policy = untrained()
+    weights = {name: array * np.float32(1e30) for name, array in policy.weights.items()}
+    policy = Policy(policy.game, weights, {})
+    asked = Table(RULES, RULES.deal(Chance("x")), "x").asked("player_1")
+    with pytest.raises(PolicyError, match="probabilities are not finite numbers"):
+        policy.decide(asked)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"first.bias":{', b'"first.bias":[{'),
+        (b'"F32"', b'"Q32"'),
+        (b'{"__metadata__":{', b'["__metadata__",{'),
+        (b'\\"about\\":{', b'\\"about\\":[{'),
+        (b'\\"bins\\":0', b'\\"bins\\":-1'),
+        (b'"data_offsets":[0,', b'"data_offsets":[-4,'),
+        (b'"shape":[', b'"shape":[2,'),
+    ],
+)
+def test_a_malformed_header_is_refused_with_one_sentence(
+    tmp_path: Path, old: bytes, new: bytes
+) -> None:
+    file = tmp_path / "p.safetensors"
+    write_policy(untrained(), file)
+    data = file.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    head = data[8 : 8 + length]
+    assert old in head
+    head = head.replace(old, new, 1)
+    file.write_bytes(len(head).to_bytes(8, "little") + head + data[8 + length :])
+    with pytest.raises(PolicyError, match="is no policy, or was cut short"):
+        read_policy(file)
 
 
 @pytest.mark.parametrize("length", [0, 7, 40, 400])

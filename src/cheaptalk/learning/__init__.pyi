@@ -4,7 +4,16 @@ from .best_response import BestResponse, Gain, respond
 from .examiner import Exploitability, exploitability
 from .logs import logged
 from .nfsp import NFSP, Learned, NFSPSettings
-from .policy import Policy, PolicyError, policy_file, policy_names, read_policy, write_policy
+from .policy import (
+    NETWORKS,
+    Policy,
+    PolicyError,
+    PolicyNetwork,
+    policy_file,
+    policy_names,
+    read_policy,
+    write_policy,
+)
 from .presets import TRAININGS, Preset, chosen
 from .rnad import RNaD, RNaDSettings
 from .rounding import Rounding
@@ -13,9 +22,10 @@ from .tabular import Solution, TooLarge, Tree, solve
 from .training import Pace, game_of, settings_of, train
 
 __all__ = [
-    "ALGORITHMS", "NFSP", "TRAININGS", "BestResponse", "Diverged", "Exploitability", "Gain",
-    "Learned", "NFSPSettings", "Pace", "Policy", "PolicyError", "Preset", "Progress", "RNaD",
-    "RNaDSettings", "Rounding", "Settings", "Solution", "TooLarge", "Trained", "Training",
-    "Tree", "chosen", "exploitability", "game_of", "logged", "policy_file", "policy_names",
-    "read_policy", "respond", "settings_of", "solve", "sweep", "train", "write_policy",
+    "ALGORITHMS", "NETWORKS", "NFSP", "TRAININGS", "BestResponse", "Diverged", "Exploitability",
+    "Gain", "Learned", "NFSPSettings", "Pace", "Policy", "PolicyError", "PolicyNetwork", "Preset",
+    "Progress", "RNaD", "RNaDSettings", "Rounding", "Settings", "Solution", "TooLarge", "Trained",
+    "Training", "Tree", "chosen", "exploitability", "game_of", "logged", "policy_file",
+    "policy_names", "read_policy", "respond", "settings_of", "solve", "sweep", "train",
+    "write_policy",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from pydantic import Field
 from cheaptalk.arrays.games import ArrayGame
 from cheaptalk.games.extras import needed
 from cheaptalk.learning.networks import Array, jax, jnp, nnx
-from cheaptalk.learning.policy import Policy
+from cheaptalk.learning.policy import RESIDUAL, Policy
 from cheaptalk.learning.rounding import Rounding
 from cheaptalk.rules import CheaptalkError, Value
 from cheaptalk.rules.registry import Registry
@@ -93,9 +93,13 @@ class Training(ABC, Generic[S, L]):
         name: of the algorithm.
         options: the kind of its settings.
         metrics: what is told as it goes, and what each of these means.
+        network: the name among :data:`.NETWORKS` of the network that it trains; another one than
+            :class:`.Network` needs a :class:`.PolicyNetwork` of its own, by which its policies
+            play.
     """
 
     name: ClassVar[str]
+    network: ClassVar[str] = RESIDUAL
     options: ClassVar[type[Settings]]
     metrics: ClassVar[Mapping[str, str]]
 
@@ -165,7 +169,7 @@ class Training(ABC, Generic[S, L]):
             "algorithm": self.name, "matches": self.played(learned),
             "settings": self.settings.model_dump(mode="json"),
         }  # fmt: skip
-        return Policy(self.game, weights, told | about, self.rounding(learned))
+        return Policy(self.game, weights, told | about, self.rounding(learned), self.network)
 
     def _loops(self, learned: L, count: Array) -> tuple[L, Array, Array]:
         """So many loops, the means of what they tell, and whether all are numbers."""

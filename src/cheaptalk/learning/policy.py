@@ -4,13 +4,15 @@ A policy is a file: the network's weights as safetensors, and in its header what
 On a roster ``{policy: FILE}`` sits down at the game with just these parameters, and no other.
 """
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeAlias
 
+import msgspec
+from msgspec import Meta, Struct
 from pydantic import Field, model_validator
 
 from cheaptalk.arrays.games import ArrayGame, array_game
@@ -19,17 +21,20 @@ from cheaptalk.learning.rounding import AS_IT_IS, Rounding
 from cheaptalk.players.protocol import Answer, Kind, Thinking
 from cheaptalk.players.seats import NO_SOURCES, RosterForm, SeatSpec, Sources
 from cheaptalk.rules import Action, Asked, CheaptalkError, Decide, Game, game_box, suggest
+from cheaptalk.rules.errors import first_line
+from cheaptalk.rules.registry import Registry, instances
 from cheaptalk.whole_files import whole_path
 
 np = needed("numpy")
 
 Weights: TypeAlias = Mapping[str, Any]
-"""Arrays by name: ``first``, ``second`` and ``head``, each with ``.kernel`` and ``.bias``."""
+"""Arrays by name, such as ``first.kernel``."""
 FORMAT = 1
 SHIPPED = Path(__file__).parent / "policies"
 """Policies that come with the package, by their names."""
 SUFFIX = ".safetensors"
-LAYERS = ("first", "second", "head")
+RESIDUAL = "residual"
+"""The network of the algorithms that come with the package; see :func:`residual`."""
 TYPES = {"F32": "<f4", "F16": "<f2"}
 """Types of numbers in a file, as NumPy calls them."""
 LARGEST = 200_000_000
@@ -40,6 +45,36 @@ class PolicyError(CheaptalkError):
     """A file is no policy, or not one of this game."""
 
 
+@dataclass(frozen=True)
+class PolicyNetwork:
+    """How a policy's file is evaluated: the forward pass of its network, in NumPy.
+
+    A package registers its own by the entry point ``cheaptalk.networks``, a program by
+    ``ct.register(network, name=NAME)``; a :class:`.Training` names the one that it trains.
+
+    Attributes:
+        logits: from weights and observations, shape (..., numbers), to a number for each action,
+            shape (..., actions). It raises ``KeyError`` or ``ValueError`` for weights that it can't
+            use.
+    """
+
+    logits: Callable[[Weights, Any], Any]
+
+
+def residual(weights: Weights, seen: Any) -> Any:
+    """Return the logits of a dense layer, a residual dense layer and a head, with ReLU between."""
+    inner = np.maximum(seen @ weights["first.kernel"] + weights["first.bias"], 0)
+    second = np.maximum(inner @ weights["second.kernel"] + weights["second.bias"], 0)
+    return (inner + second) @ weights["head.kernel"] + weights["head.bias"]
+
+
+NETWORKS: Registry[PolicyNetwork] = Registry(
+    "policy network", "cheaptalk.networks", instances(PolicyNetwork)
+)
+"""The networks that policy files can have, by name."""
+RESIDUAL_NETWORK = PolicyNetwork(residual)
+
+
 class Policy:
     """A learned policy.
 
@@ -48,16 +83,49 @@ class Policy:
         weights: of its network.
         about: what is known of its making, such as the algorithm, matches, seed and hardware.
         rounding: how its probabilities are rounded before it plays.
+        network: the name of its network among :data:`NETWORKS`.
+
+    Raises:
+        PolicyError: the network is not installed, or the weights do not fit it or the game, or
+            are not finite.
     """
 
     def __init__(
         self, game: ArrayGame[Any, Any], weights: Weights, about: Mapping[str, Any],
-        rounding: Rounding = AS_IT_IS,
+        rounding: Rounding = AS_IT_IS, network: str = RESIDUAL,
     ) -> None:  # fmt: skip
         self.game = game
         self.weights = weights
         self.about = about
         self.rounding = rounding
+        self.network = network
+        if network not in NETWORKS:
+            raise PolicyError(
+                f"no installed package registers its network {suggest(network, sorted(NETWORKS))}; "
+                "install the package that trained it"
+            )
+        self._logits = NETWORKS[network].logits
+        self._check_weights()
+
+    def _check_weights(self) -> None:
+        broken = [name for name, array in self.weights.items() if not np.isfinite(array).all()]
+        if broken:
+            raise PolicyError(f"its weights {', '.join(broken)} are not all finite; train it anew")
+        try:
+            with np.errstate(all="ignore"):
+                seen = np.zeros(self.game.observed, np.float32)
+                shape = self._logits(self.weights, seen).shape
+        except (KeyError, ValueError) as error:
+            problem = f"{error} is missing" if isinstance(error, KeyError) else first_line(error)
+            raise PolicyError(
+                f"its weights do not fit the network {self.network} with {self.game.observed} "
+                f"observed numbers: {problem}"
+            ) from None
+        if shape != (self.game.actions,):
+            raise PolicyError(
+                f"its network gives numbers of shape {shape}, and the game has "
+                f"{self.game.actions} actions"
+            )
 
     def probabilities(self, seen: Any, legal: Any) -> Any:
         """What it does; shape (..., actions).
@@ -66,24 +134,22 @@ class Policy:
             seen: observations, shape (..., numbers).
             legal: which actions are legal, shape (..., actions).
         """
-        first, second, head = (self._layer(name) for name in LAYERS)
-        inner = np.maximum(first(seen), 0)
-        logits = head(inner + np.maximum(second(inner), 0))
-        logits = np.where(legal, logits, -np.inf)
+        logits = np.where(legal, self._logits(self.weights, seen), -np.inf)
         shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
         return self.rounding(shares / shares.sum(axis=-1, keepdims=True))
 
-    def _layer(self, name: str) -> Any:
-        kernel, bias = self.weights[f"{name}.kernel"], self.weights[f"{name}.bias"]
-        return lambda numbers: numbers @ kernel + bias
-
     def decide(self, asked: Asked) -> Action:
-        """An answer drawn by the policy, by the luck of the seat that is asked."""
+        """An answer drawn by the policy, by the luck of the seat that is asked.
+
+        Raises:
+            PolicyError: its probabilities are not numbers, as where its weights overflow.
+        """
         game = self.game
-        legal = np.array([
-            asked.ask.refuse(game.action(asked, number)) is None for number in range(game.actions)
-        ])  # fmt: skip
-        shares = self.probabilities(game.seen(asked), legal)
+        legal = game.legal_at(asked)
+        with np.errstate(all="ignore"):
+            shares = self.probabilities(game.seen(asked), legal)
+        if not np.isfinite(shares).all():
+            raise PolicyError("the policy's probabilities are not finite numbers; train it anew")
         place = asked.chance("policy").uniform() * shares.sum()
         number = int(np.searchsorted(np.cumsum(shares), place, side="right"))
         return game.action(asked, min(number, int(np.flatnonzero(legal)[-1])))
@@ -99,15 +165,48 @@ class Policy:
         return f"the policy was trained for {name} {own[name]}, not {other.get(name)}"
 
 
+class RoundingHeader(Struct):
+    """A :class:`.Rounding` in a file."""
+
+    threshold: Annotated[float, Meta(ge=0, lt=1)] = 0.0
+    bins: Annotated[int, Meta(ge=0)] = 0
+
+
+class Header(Struct):
+    """What the header of a policy's file says of it."""
+
+    format: int
+    game: str
+    version: Any
+    parameters: dict[str, Any]
+    about: dict[str, Any] = {}
+    rounding: RoundingHeader = msgspec.field(default_factory=RoundingHeader)
+    network: str = RESIDUAL
+
+
+class TensorHeader(Struct):
+    """Where an array of weights lies in a file of safetensors."""
+
+    dtype: str
+    shape: list[int]
+    data_offsets: tuple[int, int]
+
+    def read(self, data: bytes) -> Any:
+        """The array; ``KeyError`` or ``ValueError`` if the data does not hold it."""
+        begin, end = self.data_offsets
+        if not 0 <= begin <= end <= len(data):
+            raise ValueError("cut short")
+        return np.frombuffer(data[begin:end], TYPES[self.dtype]).reshape(self.shape)
+
+
 def write_policy(policy: Policy, file: Path) -> None:
     """Write a policy as one file, whole or not at all."""
     rules = policy.game.rules
-    told = {
-        "format": FORMAT, "game": rules.name, "version": rules.version,
-        "parameters": rules.model_dump(mode="json"), "about": dict(policy.about),
-        "rounding": policy.rounding._asdict(),
-    }  # fmt: skip
-    head: dict[str, Any] = {"__metadata__": {"cheaptalk": json.dumps(told)}}
+    header = Header(
+        FORMAT, rules.name, rules.version, rules.model_dump(mode="json"), dict(policy.about),
+        RoundingHeader(*policy.rounding), policy.network,
+    )  # fmt: skip
+    head: dict[str, Any] = {"__metadata__": {"cheaptalk": msgspec.json.encode(header).decode()}}
     parts, at = [], 0
     for name, array in policy.weights.items():
         data = np.ascontiguousarray(array, dtype="<f4").tobytes()
@@ -118,7 +217,7 @@ def write_policy(policy: Policy, file: Path) -> None:
         }
         parts.append(data)
         at += len(data)
-    text = json.dumps(head).encode()
+    text = msgspec.json.encode(head)
     text += b" " * (-len(text) % 8)
     with whole_path(file) as half:
         half.write_bytes(b"".join([len(text).to_bytes(8, "little"), text, *parts]))
@@ -139,33 +238,25 @@ def read_policy(file: Path | str) -> Policy:
         raise PolicyError(f"{file}: cannot be read: {error.strerror}") from None
     try:
         length = int.from_bytes(data[:8], "little")
-        head = json.loads(data[8 : 8 + length])
-        told = json.loads(head.pop("__metadata__")["cheaptalk"])
-        weights = {name: _array(data[8 + length :], one) for name, one in head.items()}
-        if told["format"] > FORMAT:
+        tensors = msgspec.json.decode(data[8 : 8 + length], type=dict[str, Any])
+        header = msgspec.json.decode(tensors.pop("__metadata__")["cheaptalk"], type=Header)
+        if header.format > FORMAT:
             raise PolicyError(f"{file} is of a newer cheaptalk; upgrade to play it")
-        rules = game_box(told["game"]).rules.model_validate(told["parameters"])
-        rounding = Rounding(**told.get("rounding", {}))
-    except (KeyError, ValueError, TypeError, UnicodeDecodeError):
+        found = msgspec.convert(tensors, dict[str, TensorHeader])
+        weights = {name: tensor.read(data[8 + length :]) for name, tensor in found.items()}
+        rules = game_box(header.game).rules.model_validate(header.parameters)
+    except (KeyError, ValueError, TypeError, RecursionError):
         raise PolicyError(f"{file} is no policy, or was cut short") from None
-    if told["version"] != rules.version:
+    if header.version != rules.version:
         raise PolicyError(
-            f"{file} was trained for version {told['version']} of {rules.name}, and version "
+            f"{file} was trained for version {header.version} of {rules.name}, and version "
             f"{rules.version} is installed; train it anew"
         )
-    game = array_game(rules)
-    wanted = (game.observed, game.actions)
-    shapes = weights["first.kernel"].shape[0], weights["head.kernel"].shape[-1]
-    if shapes != wanted:
-        raise PolicyError(f"{file} does not fit its game: it was trained for other observations")
-    return Policy(game, weights, told["about"], rounding)
-
-
-def _array(data: bytes, told: Mapping[str, Any]) -> Any:
-    begin, end = told["data_offsets"]
-    if end > len(data):
-        raise ValueError("cut short")
-    return np.frombuffer(data[begin:end], TYPES[told["dtype"]]).reshape(told["shape"])
+    rounding = Rounding(header.rounding.threshold, header.rounding.bins)
+    try:
+        return Policy(array_game(rules), weights, header.about, rounding, header.network)
+    except PolicyError as error:
+        raise PolicyError(f"{file} cannot be played: {error}") from None
 
 
 @lru_cache(32)

@@ -122,6 +122,7 @@ def train(
         training = kind(array_game(rules), settings)
         kept = out.with_name(f"{out.name}.training")
         learned = load(training, kept) if kept.exists() else training.begin()
+        training.policy(learned)  # fail before anything is trained if no file can hold it
         before = training.played(learned)
         log = Log(log_beside(out), before)
         watch = _Watch(training, matches, out, kept, before, log, progress, tracks)
