@@ -361,8 +361,8 @@ def test_who_cannot_pay_is_told_so() -> None:
 
 def test_the_end_in_words() -> None:
     table = finished()
-    assert "lost $0.80 in worth to you. You are paid nothing." in reads(table, "player_3")
-    assert "gained $1.50 in worth to you. You are paid $1.50." in reads(table, "player_2")
+    assert "lost $0.80 in worth to you. Your payoff is $0.00." in reads(table, "player_3")
+    assert "gained $1.50 in worth to you. Your payoff is $1.50." in reads(table, "player_2")
     assert "Player 2 (you): 10 green, 15 red, 6 blue" in reads(table, "player_2")
 
 

@@ -68,10 +68,12 @@ class Style:
         digest: changes when any word of the style does; recorded with every match.
     """
 
-    def __init__(self, name: str, environment: jinja2.Environment, file: StyleFile) -> None:
+    def __init__(
+        self, name: str, environment: jinja2.Environment, file: StyleFile, writes: Writing
+    ) -> None:
         self.name = name
         self.codec = CODECS[file.codec]
-        self.writing = writing(name)
+        self.writing = writes
         self.blocks, self.digest = _contents(environment, file.template)
         self._template = environment.get_template(file.template)
         self._template.globals = dict(self._template.globals)  # faster than the chain of mappings
@@ -159,17 +161,23 @@ class Teller:
         return self.style.render(action, self._names | {"form": self.style.codec.form(action)})
 
 
-def style(game: str, name: str | None = None) -> Style:
+def style(game: str, name: str | None = None, writes: Writing | None = None) -> Style:
     """A style of a registered game by name; the game's default one without a name.
+
+    Args:
+        writes: how it writes, such as with another currency; by default as :func:`writing` says.
 
     Raises:
         UnknownName: there is no such game, or it has no such style.
     """
-    return style_in(game_box(game), name)
+    return style_in(game_box(game), name, writes)
 
 
-def style_in(box: GameBox, name: str | None = None) -> Style:
+def style_in(box: GameBox, name: str | None = None, writes: Writing | None = None) -> Style:
     """A style from a game's box by name; the default one without a name.
+
+    Args:
+        writes: as of :func:`style`.
 
     Raises:
         UnknownName: the box has no such style, or there is no codec of the name that it gives.
@@ -178,16 +186,16 @@ def style_in(box: GameBox, name: str | None = None) -> Style:
     name = name or next(iter(box.styles))
     if name not in box.styles:
         raise unknown(f"style of {box.name}", name, list(box.styles))
-    return _loaded(name, box.words, box.styles[name])
+    return _loaded(name, box.words, box.styles[name], writes or writing(name))
 
 
 @cache
-def _loaded(name: str, words: Path, file: StyleFile) -> Style:
+def _loaded(name: str, words: Path, file: StyleFile, writes: Writing) -> Style:
     if file.codec not in CODECS:
         raise unknown("codec", file.codec, list(CODECS))
     folders = [words] if file.folder is None else [file.folder, words]
     try:
-        return Style(name, _environment(folders, name), file)
+        return Style(name, _environment(folders, name, writes), file, writes)
     except jinja2.TemplateError as error:
         path, reason = folders[0] / file.template, str(error)
         if isinstance(error, jinja2.TemplateNotFound):
@@ -202,9 +210,8 @@ def writing(style: str) -> Writing:
     return WRITINGS.get(style, PLAIN)
 
 
-def _environment(folders: Sequence[Path], style: str) -> jinja2.Environment:
+def _environment(folders: Sequence[Path], style: str, writes: Writing) -> jinja2.Environment:
     """Where a style's templates lie: its own, those of its language, those of all styles."""
-    writes = writing(style)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([*folders, HERE / style, HERE]),
         undefined=Missing,
@@ -217,6 +224,7 @@ def _environment(folders: Sequence[Path], style: str) -> jinja2.Environment:
         "number": writes.number, "dollars": writes.dollars, "percent": writes.percent,
         "quoted": writes.quoted,
     }  # fmt: skip
+    environment.globals |= {"coin": writes.coin, "coins": writes.coins, "sign": writes.sign}
     return environment
 
 

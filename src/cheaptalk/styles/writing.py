@@ -28,10 +28,11 @@ class Writing(NamedTuple):
 
     Attributes:
         point, comma: what separates decimals and thousands.
-        amount: of dollars, without its sign.
+        amount: where the sign of the currency stands beside an amount.
         share: a percentage.
         marks: quotation marks around what others say; None where it is written as JSON.
-        player: what players are called who have a number alone.
+        player: what players are called who have only a number.
+        sign, coin, coins: of the currency: its sign, and what one and several of it are called.
 
     >>> german = WRITINGS["german"]
     >>> german.number(1234.5), german.dollars(-1000), german.percent(0.125)
@@ -40,10 +41,18 @@ class Writing(NamedTuple):
 
     point: str = "."
     comma: str = ","
-    amount: str = "${}"
+    amount: str = "{sign}{}"
     share: str = "{}%"
     marks: tuple[str, str] | None = None
     player: str = "Player"
+    sign: str = "$"
+    coin: str = "dollar"
+    coins: str = "dollars"
+
+    @property
+    def sign_first(self) -> bool:
+        """Whether the sign of the currency stands before an amount."""
+        return self.amount.startswith("{sign}")
 
     def local(self, text: str) -> str:
         """A number that is written in English."""
@@ -53,13 +62,17 @@ class Writing(NamedTuple):
         """A number: thousands separated, no trailing zeros."""
         return self.local(number(value, decimals))
 
-    def dollars(self, value: float) -> str:
-        """An amount: whole dollars, or with both decimals."""
+    def dollars(self, value: float, *, exact: bool = False) -> str:
+        """An amount in the currency: without decimals if it is whole, or with both.
+
+        Args:
+            exact: with both decimals, whole or not, as payments are written.
+        """
         text = number(value)
-        if "." in text:
+        if exact or "." in text:
             text = f"{value:,.2f}"
-        sign = "-" if text.startswith("-") else ""
-        return sign + self.amount.format(self.local(text.removeprefix("-")))
+        minus = "-" if text.startswith("-") else ""
+        return minus + self.amount.format(self.local(text.removeprefix("-")), sign=self.sign)
 
     def percent(self, value: float, decimals: int = 2) -> str:
         """A share of one as a percentage."""
@@ -92,7 +105,17 @@ class Writing(NamedTuple):
 
 WRITINGS = {
     "english": Writing(marks=("\u201c", "\u201d")),
-    "german": Writing(",", ".", "{}\xa0$", "{}\xa0%", ("\u201e", "\u201c"), "Spieler"),
+    "german": Writing(
+        ",",
+        ".",
+        "{}\xa0{sign}",
+        "{}\xa0%",
+        ("\u201e", "\u201c"),
+        "Spieler",
+        "$",
+        "Dollar",
+        "Dollar",
+    ),
 }
 """How the languages write in which there are words for people, by the name of the style."""
 PLAIN = Writing()

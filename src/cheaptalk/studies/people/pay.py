@@ -1,6 +1,6 @@
 """Pay: what participants are owed, as it follows from what they went through."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from cheaptalk.rules import Chance, Game, Result, game_box
@@ -80,16 +80,24 @@ def dues(journey: Journey, seed: str) -> list[Due]:
     Args:
         seed: of the draw of the game that is paid for, where only one is.
     """
-    pay = journey.protocol.pay
+    return _dues(journey, journey.endings, seed)
+
+
+def dues_if_ended(journey: Journey, ending: Ending, seed: str) -> list[Due]:
+    """Return what the visit under way would be owed if it ended now in this way.
+
+    Which game is paid where only one is depends on the draw, so the result is no news for
+    participants then.
+    """
+    past = {due.key for due in dues(journey, seed)}
+    return [due for due in _dues(journey, [*journey.endings, ending], seed) if due.key not in past]
+
+
+def _dues(journey: Journey, endings: Sequence[Ending], seed: str) -> list[Due]:
     owed: list[Due] = []
-    for visit, ending in enumerate(journey.endings, 1):
+    for visit, ending in enumerate(endings, 1):
         owed += _of_visit(journey, visit, ending, seed)
-    return list(_bounded(owed, pay.most))
-
-
-def earned(journey: Journey) -> int:
-    """Cents that the games of the visit under way have earned so far."""
-    return sum(one.answer["cents"] for one in _games(journey, journey.stop.visit))
+    return list(_bounded(owed, journey.protocol.pay.most))
 
 
 def _games(journey: Journey, visit: int) -> list[Response]:

@@ -183,7 +183,7 @@ class Pay(Value):
     @property
     def anything(self) -> bool:
         """Whether anything is paid at all."""
-        return bool(self.base or self.game or self.bonus)
+        return bool(self.base or self.game or self.bonus or any(self.ended.values()))
 
 
 class Protocol(Value):

@@ -12,7 +12,6 @@ from urllib.parse import parse_qsl, urlencode
 
 import jinja2
 from babel.dates import format_datetime
-from babel.numbers import format_currency
 from babel.units import format_unit
 from fastapi import HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -22,7 +21,7 @@ from cheaptalk.players import PersonSeat
 from cheaptalk.rules import game_title
 from cheaptalk.studies.people.items import Words, in_language
 from cheaptalk.studies.people.path import End, GoOn, Page
-from cheaptalk.studies.people.pay import Due, dues, earned
+from cheaptalk.studies.people.pay import Due, dues, dues_if_ended
 from cheaptalk.studies.people.protocol import Ending, Pay, Protocol, cents
 from cheaptalk.studies.people.steps import Comprehension, Instructions, Step
 from cheaptalk.web.participants.experiment import changed, nameless
@@ -77,7 +76,6 @@ class ParticipantPages(RoomPages):
     def environment(self, language: Language) -> jinja2.Environment:
         made, code = super().environment(language), language.code
         made.filters["words"] = lambda text: self.said(text, code)
-        made.filters["cents"] = lambda amount: self.money(amount, code)
         made.filters["clock"] = lambda moment: clock(moment, code)
         made.globals["style"] = PAGE_STYLE
         return made
@@ -88,7 +86,8 @@ class ParticipantPages(RoomPages):
         if "{" not in text:
             return text
         for name, amount in AMOUNTS.items():
-            text = text.replace(f"{{{name}}}", self.money(cents(amount(pay) or 0), code))
+            money = self.languages[code].paid(cents(amount(pay) or 0))
+            text = text.replace(f"{{{name}}}", money)
         waits = 60 * self.protocol.games.lobby.minutes
         for name, seconds in (("lobby", waits), ("deadline", self.deadline)):
             text = text.replace(f"{{{name}}}", duration(seconds, code))
@@ -100,10 +99,6 @@ class ParticipantPages(RoomPages):
         seats = [entry.form for entry in self.experiment.study.players.values()]
         ends = [one.deadline for one in seats if isinstance(one, PersonSeat) and one.deadline]
         return min(ends, default=0)
-
-    def money(self, amount: int, code: str) -> str:
-        """An amount of cents as people read it in a language."""
-        return format_currency(amount / 100, self.protocol.pay.currency, locale=code)
 
     def render(
         self, request: Request, template: str, status: int = 200, me: str = "", **values: Any
@@ -231,10 +226,14 @@ class ParticipantPages(RoomPages):
             return self.to_page_of(request, who.guest, token)
         await self.experiment.come_back(who)
         drawn = self.protocol.pay.one_game  # one game is paid: which, nobody knows before the end
+        now = [] if who.ending else dues_if_ended(who.journey, "withdrawn", self._seed(who))
+        in_games = {due.key: due.cents for due in now if due.key.startswith("game/")}
         values: dict[str, Any] = {
             "token": token, "guest": who.guest, "who": who, "number": who.guest.bell.number,
             "number_of_page": len(who.journey.responses), "wrong": (), "kept": {},
-            "earned": 0 if drawn or who.ending else earned(who.journey), "drawn": drawn,
+            "earned": 0 if drawn else sum(in_games.values()), "drawn": drawn,
+            "withdrawn_pay": sum(due.cents for due in now if not (drawn and due.key in in_games)),
+            "finished": bool(in_games),
             "place": self._place(who), "expels": self.supervisor.expels, "pay": self.protocol.pay,
         }  # fmt: skip
         room = who.guest.room
@@ -243,6 +242,8 @@ class ParticipantPages(RoomPages):
             games = who.journey.games
             settled = games and room.over and not self.experiment.is_at(who, room)
             worth = games[-1].answer["cents"] if settled else None
+            if not drawn and worth:
+                worth = in_games.get(f"game/{games[-1].game}", worth if who.ending else 0)
             return self.render(
                 request, "at_table.html.jinja", room=room, view=view, worth=worth,
                 stood_in=settled and games[-1].answer.get("stood_in"), **values,
@@ -334,10 +335,14 @@ class ParticipantPages(RoomPages):
             "game": language.text(game_title(game.name))
         }
 
+    def _seed(self, who: Participant) -> str:
+        """The seed of the draw of the game that somebody is paid for."""
+        return f"{self.experiment.study.seed}/{who.code}"
+
     def _end(self, who: Participant, stop: End) -> dict[str, Any]:
         """What the last page of a visit says."""
         now = [
-            one for one in dues(who.journey, f"{self.experiment.study.seed}/{who.code}")
+            one for one in dues(who.journey, self._seed(who))
             if self._is_of_visit(who, one, stop.visit)
         ]  # fmt: skip
         identity = self.experiment.identities.find(who.code)

@@ -18,6 +18,7 @@ from cheaptalk.rules import CheaptalkError
 from cheaptalk.studies import Plan, check, plan
 from cheaptalk.studies.runs.host import Host, open_host
 from cheaptalk.studies.study import Study
+from cheaptalk.web.rooms.languages import DOLLARS
 from cheaptalk.web.rooms.links import new_code, new_name
 from cheaptalk.web.rooms.offers import Offer, offers_of
 from cheaptalk.web.rooms.rooms import PATIENCE, Guest, Room, Stage
@@ -46,14 +47,16 @@ class House:
     Args:
         host: plays the matches.
         offers: the tables that can be opened, by name.
+        currency: the code of the currency in which all amounts are written.
 
     Attributes:
         on_begin, on_end: told of a room when its match begins, and when nothing more happens there.
     """
 
-    def __init__(self, host: Host, offers: Mapping[str, Offer]) -> None:
+    def __init__(self, host: Host, offers: Mapping[str, Offer], currency: str = DOLLARS) -> None:
         self.host = host
         self.offers = offers
+        self.currency = currency
         self.guests: dict[str, Guest] = {}
         self.rooms: dict[str, Room] = {}
         self.on_begin: Herald = _unheralded
@@ -343,7 +346,8 @@ async def open_house(
     offers = offers_of(planned)
     _check(planned, store)
     async with open_host(planned.study, store, models=models, ask_person=_nobody) as host:
-        house = House(host, offers)
+        people = planned.study.people
+        house = House(host, offers, DOLLARS if people is None else people.pay.currency)
         house.take_up()
         tidying = asyncio.create_task(house.tidy_at_times())
         try:

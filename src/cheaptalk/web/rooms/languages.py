@@ -18,9 +18,11 @@ from babel import Locale
 from babel.core import negotiate_locale
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
+from babel.numbers import get_currency_name, get_currency_symbol
 
 from cheaptalk.reports.pages import environment
 from cheaptalk.styles.templates import writing
+from cheaptalk.styles.writing import Writing
 from cheaptalk.text import capital, fixed
 from cheaptalk.web.rooms.forms import option_label
 
@@ -31,6 +33,8 @@ UNREAD = "no answer could be read from the reply: "
 NAMED = re.compile(r'"[^"]*"|player_\d+(?:, player_\d+)*|-?\d+(?:,\d{3})*(?:\.\d+)?')
 """What differs from one refusal to the next: quoted names, players and numbers."""
 PLAYER = re.compile(r"player_\d+")
+DOLLARS = "USD"
+"""The currency in which amounts of games are written where a study names no other."""
 SOURCE = "en"
 """The language in which all is written; it has a catalogue of what people read in other words."""
 
@@ -44,14 +48,25 @@ class Language:
         style: of the games' words that are made for its readers, such as ``german``.
         writing: how it writes numbers, amounts and names.
         words: its translations.
+
+    Args:
+        currency: the code of the currency in which all amounts are written.
     """
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, currency: str = DOLLARS) -> None:
         locale = Locale.parse(code)
         self.code = code
+        self.currency = currency
         self.name = (locale.get_language_name(code) or code).capitalize()
         self.style = (locale.get_language_name(SOURCE) or code).lower()
         self.writing = writing(self.style)
+        if currency != DOLLARS:
+            sign = get_currency_symbol(currency, locale)
+            self.writing = self.writing._replace(
+                sign=f"{sign}\xa0" if sign[-1].isalpha() and self.writing.sign_first else sign,
+                coin=get_currency_name(currency, 1, locale),
+                coins=get_currency_name(currency, 2, locale),
+            )
         self.words = _translations(code)
 
     def text(self, message: str) -> str:
@@ -98,6 +113,10 @@ class Language:
         """A number with so many decimals."""
         return self.writing.local(fixed(value, places))
 
+    def paid(self, cents: int) -> str:
+        """A payment of so many cents."""
+        return self.writing.dollars(cents / 100, exact=True)
+
     def templates(self, *folders: Path) -> jinja2.Environment:
         """Templates of pages in this language, everything in them escaped."""
         made = environment(*folders)
@@ -105,7 +124,7 @@ class Language:
         made.install_gettext_translations(self.words, newstyle=True)  # type: ignore[attr-defined]
         made.filters |= {
             "dollars": self.writing.dollars, "fixed": self.fixed, "named": self.writing.called,
-            "number": self.writing.number, "option_label": option_label,
+            "number": self.writing.number, "option_label": option_label, "paid": self.paid,
             "percent": self.writing.percent, "translated": self.text,
         }  # fmt: skip
         made.globals["language"] = self
@@ -113,17 +132,28 @@ class Language:
 
 
 @cache
-def languages() -> dict[str, Language]:
-    """All languages by code, English first."""
+def languages(currency: str = DOLLARS) -> dict[str, Language]:
+    """All languages by code, English first, with amounts in a currency."""
     found = sorted(path.name for path in LOCALE.iterdir() if path.is_dir())
-    return {code: Language(code) for code in sorted(found, key=lambda code: code != SOURCE)}
+    codes = sorted(found, key=lambda code: code != SOURCE)
+    return {code: Language(code, currency) for code in codes}
 
 
-def best(accepted: str) -> Language:
+def style_writing(style: str | None, currency: str) -> Writing:
+    """How a style writes in a currency, with its names and sign as its readers know them."""
+    for language in languages(currency).values():
+        if language.style == style:
+            return language.writing
+    local = languages(currency)[SOURCE].writing
+    return writing(style or "")._replace(sign=local.sign, coin=local.coin, coins=local.coins)
+
+
+def best(accepted: str, currency: str = DOLLARS) -> Language:
     """The language that suits a browser best.
 
     Args:
         accepted: what it sends as ``Accept-Language``.
+        currency: the code of the currency in which amounts are written.
 
     >>> [best(accepted).code for accepted in ("de-AT,de;q=0.9,en;q=0.8", "fr, en;q=0.5", "fr", "")]
     ['de', 'en', 'en', 'en']
@@ -132,7 +162,8 @@ def best(accepted: str) -> Language:
     """
     wanted = sorted(map(_weighted, accepted.split(",")), key=lambda one: -one[1])
     codes = [code for code, weight in wanted if weight > 0]
-    return languages()[negotiate_locale(codes, list(languages()), sep="-") or SOURCE]
+    known = languages(currency)
+    return known[negotiate_locale(codes, list(known), sep="-") or SOURCE]
 
 
 def _weighted(part: str) -> tuple[str, float]:

@@ -98,7 +98,8 @@ class RoomPages:
         self.links = links
         self.address = address
         self.title = title
-        self.templates = {one.code: self.environment(one) for one in languages().values()}
+        self.languages = languages(house.currency)
+        self.templates = {one.code: self.environment(one) for one in self.languages.values()}
         self.offers = {links.offer(name): offer for name, offer in house.offers.items()}
         self.games = by_game(house.offers)
         self.files = StaticFiles(directory=STATIC)
@@ -131,8 +132,8 @@ class RoomPages:
         """What somebody chose to read, here or before; else what suits their browser."""
         guest: Guest | None = getattr(request.state, "guest", None)
         chosen = request.query_params.get("lang", "")
-        known = languages().get(chosen) or languages().get(guest.language if guest else "")
-        return known or best(request.headers.get("Accept-Language", ""))
+        known = self.languages.get(chosen) or self.languages.get(guest.language if guest else "")
+        return known or best(request.headers.get("Accept-Language", ""), self.house.currency)
 
     async def refused(self, request: Request, error: Exception) -> Response:
         """Say in a page why there is nothing."""

@@ -1,6 +1,6 @@
 """Screens: how a game looks to one seat, drawn from what that seat was told and asked alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from markupsafe import Markup
 from cheaptalk.rules import Action, Event, Game, game_box
 from cheaptalk.styles.templates import block_name
 from cheaptalk.web.rooms.forms import Field
-from cheaptalk.web.rooms.languages import Language, languages
+from cheaptalk.web.rooms.languages import DOLLARS, Language, languages
 
 HERE = Path(__file__).parent / "templates"
 FILE = "screen.html.jinja"
@@ -32,11 +32,14 @@ class Screen:
         language: that they read.
         heard: what the seat was told, oldest first, with what it is asked now.
         action: how it is to answer; None while it is not asked.
+        pays: from the fields of an answer to what the seat gets if the match ends with it, as the
+            rules have it; None where it goes on.
     """
 
     def __init__(
         self, game: Game, seat: str, language: Language, heard: Sequence[Event],
         action: type[Action] | None = None,
+        pays: Callable[..., float | None] = lambda **answer: None,
     ) -> None:  # fmt: skip
         self._action = action
         self._game = game
@@ -47,7 +50,7 @@ class Screen:
         names = {name: called[place] for name, place in taken.items()} | called
         self._values: dict[str, Any] = {
             "all": self.all, "last": self.last, "names": names, "seat": seat, "game": game,
-            "place": taken[seat], "me": names[seat], "places": tuple(game.places),
+            "place": taken[seat], "me": names[seat], "places": tuple(game.places), "pays": pays,
         }  # fmt: skip
 
     def all(self, name: str) -> list[Event]:
@@ -102,7 +105,7 @@ def introduced(language: Language, game: Game, block: str, place: str = "") -> M
 
 def _drawn(game: Game, language: Language, block: str, values: Mapping[str, Any]) -> Markup | None:
     """A block of a game's template; None where there is none, or nothing in it."""
-    template = screen_template(game.name, language.code)
+    template = screen_template(game.name, language.code, language.currency)
     if template is None or block not in template.blocks:
         return None
     text = template.render(values, block=block).strip()
@@ -110,9 +113,9 @@ def _drawn(game: Game, language: Language, block: str, values: Mapping[str, Any]
 
 
 @cache
-def screen_template(game: str, language: str) -> jinja2.Template | None:
-    """A game's own screen in a language, by its code; None where it has none."""
+def screen_template(game: str, language: str, currency: str = DOLLARS) -> jinja2.Template | None:
+    """A game's own screen in a language and currency, by codes; None where it has none."""
     folder = game_box(game).words.parent
     if not (folder / FILE).exists():
         return None
-    return languages()[language].templates(folder, HERE).get_template(FILE)
+    return languages(currency)[language].templates(folder, HERE).get_template(FILE)

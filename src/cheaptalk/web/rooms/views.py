@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from cheaptalk.players import PersonSeat
 from cheaptalk.rules import CheaptalkError, Game, Moment, Table
@@ -12,7 +13,7 @@ from cheaptalk.styles.templates import Teller
 from cheaptalk.web.rooms.answers import said
 from cheaptalk.web.rooms.forms import fields
 from cheaptalk.web.rooms.house import House
-from cheaptalk.web.rooms.languages import Language
+from cheaptalk.web.rooms.languages import Language, style_writing
 from cheaptalk.web.rooms.rooms import Guest, Room, Stage
 from cheaptalk.web.rooms.screens import Screen
 from cheaptalk.web.rooms.sittings import Question, Sitting
@@ -99,7 +100,8 @@ def table_view(house: House, room: Room, guest: Guest, language: Language) -> Ta
     spec = room.seated(place).spec
     assert isinstance(spec, PersonSeat)
     game = room.as_called(table.game)
-    teller = style(game.name, spec.style).to(game, seat)
+    writes = style_writing(spec.style, language.currency)
+    teller = style(game.name, spec.style, writes).to(game, seat)
     heard = table.heard[seat]
     entries = list(_entries(teller, heard[1:], language))
     pending = [one.place for one in game.seats if one.name in table.pending]
@@ -113,7 +115,7 @@ def table_view(house: House, room: Room, guest: Guest, language: Language) -> Ta
         _news(entries, waiting=question is None and not table.over),
         question,
         teller.tell(table.asked(seat).ask.event) if question else "",
-        _how(question, teller) if question else "",
+        _how(table, question, teller) if question else "",
         _problem(sitting, question, language) if question else "",
         _screen(table, game, seat, language),
         [game.called(one) for one in dict.fromkeys(pending) if one != place],
@@ -135,7 +137,20 @@ def _screen(table: Table, game: Game, seat: str, language: Language) -> Screen:
     if seat not in table.pending:
         return Screen(game, seat, language, events)
     ask = table.asked(seat).ask
-    return Screen(game, seat, language, [*events, ask.event], ask.action)
+    return Screen(
+        game, seat, language, [*events, ask.event], ask.action, partial(_pays, table, seat)
+    )
+
+
+def _pays(table: Table, seat: str, **answer: Any) -> float | None:
+    """What the rules pay a seat if the match ends with an answer of its own; None where it goes
+    on."""
+    ended = table.clone()
+    ended.answer(seat, ended.pending[seat].action.model_validate(answer))
+    if ended.outcome is None:
+        return None
+    place = next(one.place for one in table.game.seats if one.name == seat)
+    return table.game.place_payoffs(ended.outcome)[place]
 
 
 def _last_seat(table: Table, place: str) -> str:
@@ -148,11 +163,13 @@ def _called(game: Game, seat: str) -> str:
     return next(game.called(one.place) for one in game.seats if one.name == seat)
 
 
-def _how(question: Question, teller: Teller) -> str:
+def _how(table: Table, question: Question, teller: Teller) -> str:
     """How to answer, where people are told that and it is not plain."""
     parts = fields(question.call.form)
     bare = len(parts) == 1 and parts[0].kind in ("choice", "whole", "amount")
-    return "" if bare or teller.style.name not in LANGUAGES else question.call.how
+    if bare or teller.style.name not in LANGUAGES:
+        return ""
+    return teller.how(table.asked(question.call.seat).ask.action)
 
 
 def _problem(sitting: Sitting, question: Question, language: Language) -> str:

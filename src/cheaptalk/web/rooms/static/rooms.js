@@ -138,7 +138,7 @@
     for (const input of form.querySelectorAll("[data-adds]")) sum += input.dataset.adds * factor(input) * value(input);
     for (const output of form.querySelectorAll("output[data-base]")) {
       const set = output.dataset, shown = (Number(set.base) + sum) * Number(set.scale);
-      const text = Math.abs(shown).toLocaleString(lang, { maximumFractionDigits: set.places, minimumFractionDigits: Math.abs(shown % 1) < 0.005 ? 0 : set.places });
+      const text = Math.abs(shown).toLocaleString(lang, { maximumFractionDigits: set.places, minimumFractionDigits: !("exact" in set) && Math.abs(shown % 1) < 0.005 ? 0 : set.places });
       output.textContent = Number.isNaN(shown) ? "\u2026" : `${shown < 0 ? "\u2212" : ""}${set.before}${text}${set.unit}`;
       output.classList.toggle("loss", shown < 0);
     }

@@ -1,0 +1,169 @@
+"""Every amount on a participant's screen is what the rules and the payout file pay."""
+
+import asyncio
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from cheaptalk.records import Store
+from cheaptalk.records.people.payouts import balance_of
+from cheaptalk.rules import Action, games
+from cheaptalk.studies.people.protocol import Protocol
+from cheaptalk.studies.study import Study
+from cheaptalk.web.rooms.languages import languages
+from cheaptalk.web.rooms.offers import Offer
+from cheaptalk.web.rooms.server import demo
+from tests.web.participants.comers import BOT, opened, people_study
+from tests.web.test_screens import alone
+from tests.web.walker import QUESTION, Rooms, Walker, visited
+
+BUTTON = re.compile(
+    r'<button name="(\w+)" value="(\w+)" class="choice"><b>[^<]*</b><small>([^<]*)</small>'
+)
+CLAIM = re.compile(
+    r"(?:you get|you gain|you lose|Sie bekommen|Ihr Gewinn:|Ihr Verlust:) "
+    r"(-?€?[\d.,]*\d(?:\xa0€)?)"
+)
+"""What a button says that its answer brings."""
+TITLES = re.compile("Divide the dollar|Den Dollar teilen")
+EUROS = {"path": [{"games": {"most": 1}}], "pay": {"currency": "EUR", "bonus": [{"rate": 1}]}}
+
+
+def visible(page: str) -> str:
+    """The text of a page's body as people read it."""
+    body = re.sub(r"<script.*?</script>", "", page.partition("<body")[2], flags=re.DOTALL)
+    return html.unescape(re.sub(r"<[^>]*>", " ", body))
+
+
+class Accountant(Walker):
+    """A player who holds each amount beside a button that ends the match against the rules."""
+
+    def __init__(self, rooms: Rooms, path: str, code: str) -> None:
+        super().__init__(rooms, path)
+        self.code = code
+        self.checked: list[str] = []
+
+    async def answer(self, page: str) -> httpx2.Response:
+        writing = languages("EUR")[self.code].writing
+        for field, value, about in BUTTON.findall(page):
+            if not (claim := CLAIM.search(html.unescape(about))):
+                continue
+            payoff = self.payoff({field: value})
+            assert payoff is not None, about
+            amounts = {writing.dollars(abs(payoff)), writing.number(abs(payoff))}
+            assert claim[1] in amounts, (self.room.match.configuration.game.name, about, payoff)
+            self.checked.append(about)
+        return await super().answer(page)
+
+    def payoff(self, fields: dict[str, str]) -> float | None:
+        """What the seat is paid if it answers so; None where the match goes on."""
+        assert self.room.table is not None
+        table, seat = self.room.table.clone(), self.question.call.seat
+        kind: type[Action] = table.asked(seat).ask.action
+        table.answer(seat, kind.model_validate(fields))
+        if table.outcome is None:
+            return None
+        return table.game.place_payoffs(table.outcome)[self.room.place_of(self.guest)]
+
+
+def in_euros() -> Study:
+    """A study of all games whose participants are paid in euros."""
+    return demo().model_copy(update={"people": Protocol.model_validate(EUROS)})
+
+
+async def seated(rooms: Rooms, offer: Offer, code: str) -> list[Accountant]:
+    """Sit down at all places of a table that are for people."""
+    first = await rooms.sit(offer)
+    walkers = [first, *[await rooms.join(first.room.code) for _ in offer.people[1:]]]
+    return [Accountant(rooms, walker.path, code) for walker in walkers]
+
+
+@pytest.mark.parametrize("code", ["en", "de"])
+def test_amounts_in_every_game_are_what_the_rules_pay(code: str, tmp_path: Path) -> None:
+    async def main() -> Iterator[Accountant]:
+        players: list[Accountant] = []
+        async with visited(in_euros(), tmp_path / "s.sqlite", language=code) as rooms:
+            for offer in rooms.house.offers.values():
+                walkers = await seated(rooms, offer, code)
+                await asyncio.gather(*(walker.play() for walker in walkers))
+                names.add(offer.game.name)
+                for walker in walkers:
+                    shown = TITLES.sub("", visible("".join(walker.seen)))
+                    assert "$" not in shown
+                    assert not re.search(r"\b[Dd]ollars?\b", shown), offer.game.name
+                    money = re.findall(r"€\s?[\d.,]*\d|\d[\d.,]*\s?€", shown)
+                    sign_first = [amount.startswith("€") for amount in money]
+                    assert sign_first == [code == "en"] * len(money)
+                players += walkers
+        return iter(players)
+
+    names: set[str] = set()
+    checked = [about for player in asyncio.run(main()) for about in player.checked]
+    assert names == set(games())
+    assert len(checked) > 20
+
+
+@pytest.mark.parametrize("code", ["en", "de"])
+def test_item_bargaining_shows_discounted_amounts_in_later_rounds(
+    code: str, tmp_path: Path
+) -> None:
+    """An outside option and a bundle are worth half as much in round 2 as they were in round 1."""
+    study = alone("item_bargaining", "tough", discount=0.5, rounds=3)
+
+    async def main() -> tuple[str, float]:
+        async with visited(study, tmp_path / "s.sqlite", language=code) as rooms:
+            (offer,) = rooms.house.offers.values()
+            (player,) = await seated(rooms, offer, code)
+            turn = f">{languages()[code].text('Your turn')}<"
+            await player.until(turn)
+            table = player.room.table
+            assert table is not None
+            briefing = table.asked(player.question.call.seat).briefing
+            nothing = ", ".join("0" for _ in briefing.quantities)
+            await player.post({
+                "question": QUESTION.findall(await player.page())[0],
+                "action": "COUNTEROFFER", "offer": nothing,
+            })  # fmt: skip
+            page = await player.until(turn)
+            return visible(page), 0.5 * briefing.outside
+
+    shown, outside = asyncio.run(main())
+    label = {"en": "you get {}", "de": "Sie bekommen {}"}[code]
+    written = languages()[code].writing.number(outside)
+    assert label.format(written) in shown
+    assert languages()[code].text("Walking away pays you") + f" {written}" in " ".join(
+        shown.split()
+    )
+
+
+def test_what_stopping_pays_is_what_the_payout_has(tmp_path: Path) -> None:
+    """The page names the sum of the finished games, the payment for withdrawing, and the cap."""
+    study = people_study(
+        BOT,
+        path=[{"games": {"most": 3, "may_stop": True}}],
+        pay={"currency": "EUR", "game": 1.5, "ended": {"withdrawn": 2}, "most": 3.1},
+    )
+
+    async def main() -> list[str]:
+        shown = []
+        async with opened(tmp_path, study) as there:
+            comer = there.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
+            await comer.come()
+            await comer.to("answer")
+            shown.append(comer.page.words)
+            await comer.until(lambda page: page.form("page") and comer.who.journey.games)
+            shown.append(comer.page.words)
+            await comer.send("withdraw")
+            shown.append((await comer.look()).words)
+        return shown
+
+    before, between, after = asyncio.run(main())
+    assert "If you stop now, you are paid €2.00." in before
+    assert "If you stop now, you are paid €3.10." in between
+    assert "€3.10" in after
+    with Store.open(tmp_path / "s.sqlite") as store:
+        assert balance_of(store, 1).owed == 310
