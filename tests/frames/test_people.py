@@ -202,3 +202,31 @@ def test_a_level_of_more_treatments_is_expected_to_have_more_people(
     tests = {row["of"]: row for row in balance(store, STUDY).tests.iter_rows(named=True)}
     assert tests["money"]["people"] == 12
     assert (tests["money"]["p"], tests["money"]["largest"]) == (1.0, 0.0)
+
+
+def test_a_treatment_that_two_games_share_has_the_settings_of_each(tmp_path: Path) -> None:
+    persuasion = {
+        "game": "persuasion",
+        "fixed": {"horizon": 2},
+        "grid": {"myopic": [True, False]},
+    }
+    games = [{"game": "bargaining", "grid": {"money": [100, 10_000]}}, persuasion]
+    with Store.open(tmp_path / "shared.sqlite", create=True) as store:
+        ct.run(ct.Study(
+            name=STUDY, games=games, players={"one": "random"}, pairing="self",
+        ), store)  # fmt: skip
+        matches: dict[str, list[str]] = {}
+        for record in store.records(STUDY):
+            matches.setdefault(record.game, []).append(record.id)
+        people = People(store, STUDY)
+        for at, treatment in ((0, "t"), (-1, "u")):
+            people.come("end", "complete", [], [
+                {"treatment": treatment, "game": game, "match": ids[at], "state": "finished"}
+                for game, ids in matches.items()
+            ])  # fmt: skip
+        rows = balance(store, STUDY).treatments.sort("treatment", "game").rows(named=True)
+    assert [(row["treatment"], row["game"], row["settings"].split()[0]) for row in rows] == [
+        (treatment, game, parameter)
+        for treatment in "tu"
+        for game, parameter in (("bargaining", "money"), ("persuasion", "myopic"))
+    ]

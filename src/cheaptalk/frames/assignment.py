@@ -20,7 +20,7 @@ COUNTS: dict[str, Any] = dict.fromkeys(("assigned", "finished", "dropped"), pl.I
 did nor are under way."""
 ASSIGNED = ("participant", "state", "treatment", "configuration")
 TREATMENT: dict[str, Any] = {"treatment": pl.String, "game": pl.String}
-TREATMENT_SETTINGS = pl.DataFrame(schema={"treatment": pl.String, "settings": pl.String})
+TREATMENT_SETTINGS = pl.DataFrame(schema=TREATMENT | {"settings": pl.String})
 LEVEL: dict[str, Any] = {"game": pl.String, "parameter": pl.String, "level": pl.String}
 CROSSING: dict[str, Any] = LEVEL | {"other": pl.String, "other_level": pl.String}
 TEST: dict[str, Any] = {
@@ -83,7 +83,7 @@ def balance(store: Store, study: str) -> Balance:
     varied = _varied(rows, {one.digest: one.parameters for one in settings})
     levels, crossings, settings_of = [], [], [TREATMENT_SETTINGS]
     for game, names, told in varied:
-        settings_of.append(_settings(told, names))
+        settings_of.append(_settings(told, game, names))
         for name in names:
             alone = told.select(*ASSIGNED, game=pl.lit(game), parameter=pl.lit(name), level=name)
             levels.append(_counts(alone, LEVEL))
@@ -98,7 +98,11 @@ def balance(store: Store, study: str) -> Balance:
     cells = {"treatments": pl.Int64}
     return Balance(
         treatments.drop("treatments").join(
-            pl.concat(settings_of).unique(), on="treatment", how="left", maintain_order="left"
+            pl.concat(settings_of),
+            on=[*TREATMENT],
+            how="left",
+            maintain_order="left",
+            validate="1:1",
         ),
         pl.concat([pl.DataFrame(schema=LEVEL | cells | COUNTS), *levels]),
         pl.concat([pl.DataFrame(schema=CROSSING | cells | COUNTS), *crossings]),
@@ -123,16 +127,18 @@ def _varied(
                 str(game),
                 names,
                 of_game.select(ASSIGNED).join(
-                    pl.DataFrame(levels), on="configuration", maintain_order="left"
+                    pl.DataFrame(levels), on="configuration", maintain_order="left", validate="m:1"
                 ),
             )
 
 
-def _settings(told: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """The settings of each treatment of a game, as text; see :func:`_varied`."""
+def _settings(told: pl.DataFrame, game: str, names: list[str]) -> pl.DataFrame:
+    """Return the settings of each treatment of a game, as text; see :func:`_varied`."""
     each = [pl.format("{} {}", pl.lit(plain(name)), pl.col(name)) for name in names]
-    one = told.unique("treatment", keep="any", maintain_order=True)
-    return one.select("treatment", settings=pl.concat_str(each, separator=", "))
+    first = told.unique("treatment", keep="first", maintain_order=True)
+    return first.select(
+        "treatment", pl.lit(game).alias("game"), settings=pl.concat_str(each, separator=", ")
+    )
 
 
 def _counts(rows: pl.DataFrame, key: dict[str, Any]) -> pl.DataFrame:
@@ -149,7 +155,11 @@ def _counts(rows: pl.DataFrame, key: dict[str, Any]) -> pl.DataFrame:
         pl.struct("treatment", "configuration").n_unique().cast(pl.Int64).alias("treatments")
     )
     order = [one for name in key for one in (_as_number(name), pl.col(name))]
-    return there.join(people, on=list(key)).sort(order).select(*key, "treatments", *COUNTS)
+    return (
+        there.join(people, on=list(key), validate="1:1")
+        .sort(order)
+        .select(*key, "treatments", *COUNTS)
+    )
 
 
 def _as_number(name: str) -> pl.Expr:

@@ -47,7 +47,7 @@ def with_bounds(
             bounds[name] = distinct.row(0)
     rest = frame.select(pl.exclude(apart))
     placed = rest.join(found.select("configuration", *apart), on="configuration", how="left",
-                       maintain_order="left")  # fmt: skip
+                       maintain_order="left", validate="m:1")  # fmt: skip
     return placed if apart else frame, bounds
 
 
@@ -111,7 +111,9 @@ def with_mean_bounds(
     ]  # fmt: skip
     kinds = {"configuration": pl.String, filled: pl.Int64, **dict.fromkeys(columns, pl.Float64)}
     found = pl.DataFrame(rows, kinds, orient="row")
-    joined = kept.join(found, on=["configuration", filled], how="left", maintain_order="left")
+    joined = kept.join(
+        found, on=["configuration", filled], how="left", maintain_order="left", validate="m:1"
+    )
     return joined, columns
 
 

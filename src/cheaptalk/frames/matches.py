@@ -171,7 +171,9 @@ def _whole(parts: Sequence[_Part]) -> pl.DataFrame | None:
     for name in dict.fromkeys(name for values in parameters.values() for name in values):
         columns[f"game.{name}"] = _uniform([values.get(name) for values in parameters.values()])
     frame = pl.concat([part.frame for part in parts])
-    return frame.join(pl.DataFrame(columns), on="configuration", maintain_order="left")
+    return frame.join(
+        pl.DataFrame(columns), on="configuration", maintain_order="left", validate="m:1"
+    )
 
 
 class _Rows:

@@ -123,7 +123,13 @@ class _Rounds:
         return (
             pl.concat(self.parts)
             .sort("at", "round", "seat", nulls_last=False)
-            .join(matches.cast({"at": pl.Int64}), on="at", how="left", maintain_order="left")
-            .join(players, on=["at", "seat"], how="left", maintain_order="left")
+            .join(
+                matches.cast({"at": pl.Int64}),
+                on="at",
+                how="left",
+                maintain_order="left",
+                validate="m:1",
+            )
+            .join(players, on=["at", "seat"], how="left", maintain_order="left", validate="m:1")
             .select(*MATCH, "round", "place", "player", *(one.name for one in self.series))
         )

@@ -89,7 +89,7 @@ def beside(table: ReportTable, values: pl.DataFrame) -> ReportTable:
     ours = pl.col(stub[0]).is_not_null()
     both = table.frame.with_columns(_compared(stub)).join(
         printed, on=names, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right",
-        suffix=".paper",
+        suffix=".paper", validate="m:1",
     )  # fmt: skip
     columns = tuple(_columns(table, numbers))
     shown = [one.key for one in columns if ".printed" in one.key]

@@ -275,7 +275,7 @@ def _together(parts: pl.DataFrame, cell: Sequence[str], level: float) -> pl.Data
         reach = _unseen(still.with_columns(room=pl.col("n") / pl.col("size") * room), cell, level)
         whole = whole.join(
             reach.rename({"reach": end}), on=list(cell), how="left", nulls_equal=True,
-            maintain_order="left",
+            maintain_order="left", validate="1:1",
         )  # fmt: skip
     return whole.with_columns(
         pl.col("below", "above").fill_null(0.0),
@@ -391,4 +391,5 @@ def _stratified(
         )
         .drop("alone")
     )
-    return long.join(places, on=[*cell, *cluster], how="left", nulls_equal=True), [*names.values()]
+    placed = long.join(places, on=[*cell, *cluster], how="left", nulls_equal=True, validate="m:1")
+    return placed, [*names.values()]

@@ -141,6 +141,12 @@ def test_one_player_can_stand_for_another(store: Path) -> None:
     assert row_of(swapped, "fair")["difference.n"] == 12  # only against itself
 
 
+def test_two_players_cannot_stand_for_the_same_one(store: Path) -> None:
+    """Each match of the first study would otherwise be paired with several of the second."""
+    with pytest.raises(ct.CheaptalkError, match="fair and luck cannot both stand for fair"):
+        compared(store, "first", "second", renamed={"luck": "fair", "fair": "fair"})
+
+
 def test_a_study_does_not_differ_from_itself(store: Path) -> None:
     frame = compared(store, "first", "first")
     assert frame["difference"].to_list() == [0.0] * frame.height

@@ -137,7 +137,11 @@ def games(evidence: Evidence) -> Games:
     tables = usable.select(places).unique()
     populations = pl.Series("population", map(_population, tables.iter_rows()), dtype=pl.String)
     seated = usable.join(
-        tables.with_columns(populations), on=places, nulls_equal=True, maintain_order="left"
+        tables.with_columns(populations),
+        on=places,
+        nulls_equal=True,
+        maintain_order="left",
+        validate="m:1",
     )
     matches = seated.select(
         "match", "configuration", "deal",
@@ -151,11 +155,11 @@ def games(evidence: Evidence) -> Games:
     last = turns.group_by("match").agg(pl.col("surplus").last())
     of_match = matches.select(MATCH)
     return Games(
-        matches.join(last, on="match", maintain_order="left").with_columns(
+        matches.join(last, on="match", maintain_order="left", validate="1:1").with_columns(
             ratio=pl.when(pl.col("bound") > 0).then(pl.col("surplus") / pl.col("bound"))
         ),
-        of_match.join(turns, on="match", maintain_order="left_right"),
-        of_match.join(decided, on="match", maintain_order="left_right"),
+        of_match.join(turns, on="match", maintain_order="left_right", validate="1:m"),
+        of_match.join(decided, on="match", maintain_order="left_right", validate="1:m"),
         variants,
     )
 

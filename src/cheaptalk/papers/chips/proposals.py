@@ -75,7 +75,7 @@ def table_5(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         *(pl.col(name).median().alias(f"{name}_median") for name in ("gain", "ratio")),
     )
     frame = means(turns, ["gain", "ratio"], by, bounds={"ratio": COUNT}).join(
-        moments, on=by, maintain_order="left"
+        moments, on=by, maintain_order="left", validate="1:1"
     )
     yield ReportTable(
         "proposals", "Gain and ratio of proposals",

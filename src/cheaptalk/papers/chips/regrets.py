@@ -92,7 +92,7 @@ def shares(found: Games) -> pl.DataFrame:
         pl.len().alias("decisions"), pl.col("match").n_unique().alias("games")
     )
     rates = means(decided, REGRETS, BY, bounds=dict.fromkeys(REGRETS, SHARE))
-    return counts.join(rates, on=BY, maintain_order="left")
+    return counts.join(rates, on=BY, maintain_order="left", validate="1:1")
 
 
 def _panel(frame: pl.DataFrame, title: str) -> Chart:

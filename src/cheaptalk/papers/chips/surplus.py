@@ -122,7 +122,7 @@ def _by_round(found: Games, turns: pl.DataFrame) -> ReportTable:
     """The means after rounds: of more than a few, so many from the first to the last."""
     size = found.matches.select("match", "players")
     rounds = (
-        turns.join(size, on="match", maintain_order="left")
+        turns.join(size, on="match", maintain_order="left", validate="m:1")
         .filter(pl.col("turn") % pl.col("players") == 0)
         .with_columns(round=pl.col("turn") // pl.col("players"))
     )
@@ -178,9 +178,10 @@ def _dollars(found: Games) -> ReportTable:
             .then(pl.col("surplus").sum() / pl.col("bound").sum())
             .alias("share"),
         ),
-        on=by, maintain_order="left",
+        on=by, maintain_order="left", validate="1:1",
     ).join(means(found.turns.with_columns(pl.col("accepted").cast(pl.Float64)), ["accepted"], by,
-                 bounds={"accepted": SHARE}), on=by, maintain_order="left")  # fmt: skip
+                 bounds={"accepted": SHARE}),
+           on=by, maintain_order="left", validate="1:1")  # fmt: skip
     return ReportTable(
         "surplus-in-dollars", "Surplus, its bound and trades", ordered(found, frame),
         (
@@ -282,7 +283,7 @@ def _tested(
     first: pl.DataFrame, second: pl.DataFrame, draws: int, generator: np.random.Generator
 ) -> tuple[float, float | None, float | None, int, float, str]:
     """The difference, its interval if it has one, on how many deals, p and the test's name."""
-    both = first.join(second, on=DEALS, suffix="_second", maintain_order="left")
+    both = first.join(second, on=DEALS, suffix="_second", maintain_order="left", validate="1:1")
     paired = 2 * both.height >= min(first.height, second.height)
     sides = (both["ratio_second"], both["ratio"]) if paired else (second["ratio"], first["ratio"])
     one, other = (side.to_numpy() for side in sides)

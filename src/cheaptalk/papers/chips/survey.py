@@ -88,7 +88,7 @@ def _from_file(evidence: Evidence, path: str) -> Survey:
     answers = _answers(Path(path))
     _check(answers, found, path)
     finished = evidence.scored(GAME).select("match", at="finished")
-    seats = answers.select(KEYS).join(finished, on="match")
+    seats = answers.select(KEYS).join(finished, on="match", validate="m:1")
     texts = answers.select(pl.exclude("match", "place"))
     kinds = {name: _numbers(texts[name], path) for name in texts.columns if name != "participant"}
     numbers = {name: values for name, values in kinds.items() if values is not None}
@@ -103,12 +103,12 @@ def _of_people(evidence: Evidence) -> Survey:
     store, study = evidence.store, evidence.study
     found = evidence.once(games).matches
     played = plays(store, study).filter(game=GAME).select(*KEYS, at="number")
-    if played.join(found, on="match").is_empty():
+    if played.join(found, on="match", how="semi").is_empty():
         raise Lacking(f"nobody who took part has finished a game of {GAME}")
     answers = survey_answers(store, study)
     told = answers.select("participant", pl.selectors.numeric())
     coded = _themes(answer_verdicts(store, study))
-    said = told.join(coded, on="participant", how="left", maintain_order="left")
+    said = told.join(coded, on="participant", how="left", maintain_order="left", validate="1:1")
     return _survey(evidence, "the survey", played, said)
 
 
@@ -128,7 +128,7 @@ def _themes(verdicts: pl.DataFrame) -> pl.DataFrame:
         own = coded.filter(rubric=rubric, judge=judge).group_by("participant")
         people = people.join(
             own.agg(pl.col("score").max().alias(name)), on="participant", how="left",
-            maintain_order="left",
+            maintain_order="left", validate="1:1",
         )  # fmt: skip
     return people
 
@@ -141,16 +141,16 @@ def _survey(evidence: Evidence, source: str, seats: pl.DataFrame, told: pl.DataF
     )
     matches = evidence.once(games).matches.select("match", "variant", "bound", "ratio")
     own = (
-        seats.join(matches, on="match")
-        .join(paid, on=["match", "place"])
+        seats.join(matches, on="match", validate="m:1")
+        .join(paid, on=["match", "place"], validate="m:1")
         .with_columns(share=pl.when(pl.col("bound") > 0).then(pl.col("gain") / pl.col("bound")))
         .sort("participant", "at", "match")
         .with_columns(stage=pl.int_range(1, pl.len() + 1).over("participant"))
     )
     firsts = own.filter(stage=1).select("participant", "match", "variant")
     shares = own.group_by("participant").agg(pl.col("share").mean())
-    people = firsts.join(shares, on="participant", maintain_order="left").join(
-        told, on="participant", how="left", maintain_order="left"
+    people = firsts.join(shares, on="participant", maintain_order="left", validate="1:1").join(
+        told, on="participant", how="left", maintain_order="left", validate="1:1"
     )
     names = [name for name in told.columns if name != "participant"]
     themes = tuple(name for name in names if name.startswith(THEME))
@@ -244,8 +244,8 @@ def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     frame = (
         means(both, values, ["variant"], cluster=GROUP)
         .join(both.group_by("variant").agg(pl.len().alias("people")), on="variant",
-              maintain_order="left")
-        .join(pl.DataFrame(tested), on="variant", maintain_order="left")
+              maintain_order="left", validate="1:1")
+        .join(pl.DataFrame(tested), on="variant", maintain_order="left", validate="1:1")
     )  # fmt: skip
     yield Charts(
         "learning", "Surplus over its bound in the first and the second game",
@@ -330,7 +330,7 @@ def table_1(evidence: Evidence) -> Iterator[ReportTable]:
     schema = {"measure": pl.String, "scale": pl.String, "p": pl.Float64}
     frame = (
         pl.DataFrame(tests, schema=schema, orient="row")
-        .join(wide, on="measure", maintain_order="left")
+        .join(wide, on="measure", maintain_order="left", validate="1:1")
         .drop("measure")
     )
     yield ReportTable(
@@ -375,7 +375,7 @@ def figure_9(evidence: Evidence) -> Iterator[Charts | ReportTable]:
         pl.len().alias("people"), *(pl.col(one).sum().cast(pl.Int64).alias(f"{one} people")
                                     for one in themes)
     )  # fmt: skip
-    frame = counts.join(cells, on="variant", maintain_order="left")
+    frame = counts.join(cells, on="variant", maintain_order="left", validate="1:1")
     first = frame.row(0, named=True)
     order = sorted(themes, key=lambda one: first[f"{one} people"])
     lengths = [

@@ -78,7 +78,7 @@ def _alone(evidence: Evidence) -> pl.DataFrame:
     names = {f"game.{name}": name for name in ("minimum", "maximum", "ratio", "told")}
     keep = ["match", "configuration", "deal", *NUMBERS]
     scored = evidence.scored(GAME).select(*keep, *names).rename(names)
-    return scored.join(runs, on="match", maintain_order="left")
+    return scored.join(runs, on="match", maintain_order="left", validate="1:1")
 
 
 def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
@@ -96,7 +96,7 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
             "the grid told: [nothing, equilibrium, smart, random]"
         )
     seats = choices(evidence, GAME).join(
-        frame.select("match", "ratio", "told", "minimum"), on="match"
+        frame.select("match", "ratio", "told", "minimum"), on="match", validate="m:1"
     )
     least = (
         seats.group_by("match", "round").agg((pl.col("choice") == pl.col("minimum")).all())
@@ -105,7 +105,11 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     by, values = ["ratio", "player", "told"], [*NUMBERS, "least"]
     bounds = dict.fromkeys(NUMBERS, ("minimum", "maximum")) | {"least": COUNT}
     found = means(
-        frame.join(least, on="match", how="left"), values, by, bounds=bounds, strata=STRATA
+        frame.join(least, on="match", how="left", validate="1:1"),
+        values,
+        by,
+        bounds=bounds,
+        strata=STRATA,
     )
     order = pl.col("told").replace_strict(list(TOLD), range(len(TOLD)))
     shown = found.sort("ratio", "player", order).with_columns(pl.col("told").replace_strict(TOLD))

@@ -60,7 +60,7 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     if OVERALL not in wide.columns:
         wide = wide.with_columns(pl.lit(None, pl.Float64).alias(OVERALL))
     ranks = ranked(runs, evidence.draws, evidence.seed)
-    wide = wide.join(ranks, on="player", how="left", maintain_order="left")
+    wide = wide.join(ranks, on="player", how="left", maintain_order="left", validate="1:1")
     if f"{OVERALL}.low" in wide.columns:
         wide = with_told_ranges(wide, OVERALL)
     wide = wide.sort(OVERALL, descending=True, nulls_last=True, maintain_order=True)
@@ -149,7 +149,7 @@ def runs_apart(evidence: Evidence) -> Iterator[ReportTable | Charts]:
         "run", index=["player", "game"], values="score"
     )  # fmt: skip
     frame = (
-        found.join(wide, on=["player", "game"], how="left", maintain_order="left")
+        found.join(wide, on=["player", "game"], how="left", maintain_order="left", validate="1:1")
         .with_columns(pl.col("game").replace_strict(TITLES).alias("title"))
         .select("title", "player", "game", pl.col("^score.*$"), *numbers)
     )

@@ -89,7 +89,7 @@ def every_seat(evidence: Evidence, game: str) -> pl.DataFrame:
     places = places_in(frame)
     seats = [f"player.{place}" for place in places]
     frame = frame.join(seatings_of(evidence, game), on=seats, nulls_equal=True,
-                       maintain_order="left")  # fmt: skip
+                       maintain_order="left", validate="m:1")  # fmt: skip
     kept = ["match", "configuration", "deal", "lineup", "score", "^game\\..*$"]
     parts = [
         frame.select(*kept, player=f"player.{place}", payoff=f"payoff.{place}") for place in places
@@ -127,7 +127,7 @@ def _mixed_rows(game: str, every: pl.DataFrame) -> pl.DataFrame:
     own = every.filter(~pl.col("mixed")).join(met, on="configuration", how="semi")
     own = means(own.rename({"payoff": "alone"}), ["alone"], ["player"], bounds={"alone": PAYOFF},
                 strata=STRATA)  # fmt: skip
-    rows = rows.join(own, on="player", how="left", maintain_order="left")
+    rows = rows.join(own, on="player", how="left", maintain_order="left", validate="m:1")
     named = rows.select(pl.lit(GAMES[game]).alias("title"), pl.all(), pl.lit(game).alias("game"))
     return named.sort("lineup", "payoff", descending=[False, True])
 
@@ -181,7 +181,7 @@ def _choices(evidence: Evidence, game: str) -> pl.DataFrame:
     if every.is_empty():
         return every
     seats = every_seat(evidence, game).select("match", "lineup", "mixed").unique("match")
-    every = every.join(seats, on="match")
+    every = every.join(seats, on="match", validate="m:1")
     return every.join(every.filter("mixed"), on="configuration", how="semi")
 
 
@@ -197,7 +197,9 @@ def _rows(game: str, every: pl.DataFrame) -> pl.DataFrame:
     squares = (pl.col("choice.error") ** 2, pl.col("alone.error") ** 2)
     total = squares[0] + squares[1]
     parts = squares[0] ** 2 / pl.col("choice.freedom") + squares[1] ** 2 / pl.col("alone.freedom")
-    both = here.join(there, on="player", how="left", maintain_order="left").with_columns(
+    both = here.join(
+        there, on="player", how="left", maintain_order="left", validate="m:1"
+    ).with_columns(
         pl.lit(game).alias("game"),
         pl.lit(GAMES[game]).alias("title"),
         pl.lit(f"{series.name}, {series.unit}").alias("what"),

@@ -92,7 +92,9 @@ def lines(frame: pl.DataFrame, game: str, by: Sequence[str]) -> pl.DataFrame:
     spread = frame.group_by(cells).agg(pl.col("choice").std().alias("choice.spread"))
     bounds = {"choice": series_of(game).bounds}
     found = means(matches, ["choice"], cells, bounds=bounds, strata=STRATA)
-    return found.join(spread, on=cells, how="left", maintain_order="left").sort(cells)
+    return found.join(spread, on=cells, how="left", maintain_order="left", validate="1:1").sort(
+        cells
+    )
 
 
 def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
@@ -108,7 +110,9 @@ def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """
     runs = default_runs(default_players(evidence.once(alone)), variants=True)
     kept = runs.select("match", pl.col("variant").fill_null(""))
-    found = {game: choices(evidence, game).join(kept, on="match") for game in CHOICES}
+    found = {
+        game: choices(evidence, game).join(kept, on="match", validate="m:1") for game in CHOICES
+    }
     found = {game: frame for game, frame in found.items() if not frame.is_empty()}
     if not found:
         raise Lacking("none of the six games in which all decide at once was played alone")
@@ -138,7 +142,7 @@ def _ends(every: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> ReportTable:
         what = f"{capital(series.name)}, {series.unit}"
         named = (pl.lit(GAMES[game]).alias("title"), pl.all(), pl.lit(what).alias("what"),
                  pl.lit(game).alias("game"))  # fmt: skip
-        rows.append(first.join(end, on=LINE).select(*named))
+        rows.append(first.join(end, on=LINE, validate="1:1").select(*named))
     columns = (
         Header("title", "Game"), Header("player", "Player"), Header("variant", "Variant"),
         Header("what", "Choice"),

@@ -106,7 +106,10 @@ def _alone(evidence: Evidence, game: str) -> pl.DataFrame:
     apart = frame.filter(labels.list.n_unique() > 1).select(labels.alias("met"))
     met = set(apart.explode("met")["met"])
     frame = frame.filter(labels.list.n_unique() == 1)
-    return frame.join(_standards(frame, game), on="configuration", maintain_order="left").select(
+    standards = _standards(frame, game)
+    return frame.join(
+        standards, on="configuration", maintain_order="left", validate="m:1"
+    ).select(
         pl.lit(game).alias("game"), pl.coalesce(seats).alias("player"), *COLUMNS,
         pl.when(pl.coalesce(seats).is_in(met)).then(labels.list.len()).alias("seats"),
     )  # fmt: skip
@@ -222,13 +225,13 @@ def scores(runs: pl.DataFrame) -> pl.DataFrame:
     games = pl.concat(
         means(part, ["score"], by, bounds=bounds[str(game)], strata=STRATA)
         for (game,), part in runs.group_by("game", maintain_order=True)
-    ).join(spread, on=by)
+    ).join(spread, on=by, validate="1:1")
     single = by_run(runs).filter(game=OVERALL).group_by("player")
     overall = (
         over_games(games, "score")
         .filter(pl.col("games") == runs["game"].n_unique())
         .join(single.agg(pl.col("score").std().alias("score.spread")), on="player", how="left",
-              maintain_order="left")
+              maintain_order="left", validate="1:1")
         .with_columns(pl.lit(OVERALL).alias("game"), pl.col("score.low", "score.high").clip(0, 100))
         .drop("games")
     )  # fmt: skip

@@ -55,9 +55,11 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """
     runs = _alone(evidence, PIRATES, "no pirate game of one player in all seats has finished")
     yield _means(evidence, runs, PIRATES, "pirates", "Plans and votes", BALLOTS)
-    every = evidence.once(by_round)[PIRATES].join(runs.select("match", who="player"), on="match")
+    every = evidence.once(by_round)[PIRATES].join(
+        runs.select("match", who="player"), on="match", validate="m:1"
+    )
     gold = evidence.scored(PIRATES).select("match", pl.col("game.gold").alias("gold"))
-    ballots = every.filter(pl.col("place").is_null()).join(gold, on="match")
+    ballots = every.filter(pl.col("place").is_null()).join(gold, on="match", validate="m:1")
     shares = ballots.with_columns(wrong=pl.col("plan_distance") / (2 * pl.col("gold")))
     values = ["wrong", "vote_accuracy"]
     bars = means(shares, values, ["who", "round"], bounds=dict.fromkeys(values, SHARE)).sort(
@@ -97,7 +99,9 @@ def _means(
 ) -> ReportTable:
     """Means of some of the game's measures, a row a player."""
     box = game_box(game)
-    frame = evidence.scored(game).join(runs.select("match", who="player"), on="match")
+    frame = evidence.scored(game).join(
+        runs.select("match", who="player"), on="match", validate="1:1"
+    )
     bounds = {value: box.measures[value].bounds for value in values}
     found = means(frame, values, ["who"], bounds=bounds, strata=STRATA).sort("who")
     columns = tuple(

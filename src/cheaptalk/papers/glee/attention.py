@@ -82,7 +82,9 @@ def checked(evidence: Evidence) -> pl.DataFrame:
         raise Lacking("nobody was asked for a code word, and nobody answered a quiz")
     games = plays(evidence.store, evidence.study).select("participant", "game", after="number")
     return (
-        found.join(games, on=["participant", "after"], how="left", maintain_order="left")
+        found.join(
+            games, on=["participant", "after"], how="left", maintain_order="left", validate="m:1"
+        )
         .group_by("participant", "kind", "game", maintain_order=True)
         .agg((~pl.col("right").any()).alias("failed"), pl.col("seconds").sum())
     )

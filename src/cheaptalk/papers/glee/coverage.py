@@ -80,7 +80,7 @@ def _table_7(frame: pl.DataFrame) -> ReportTable:
             "type", pl.col("played").alias(f"{game} configurations"),
             pl.col("least").alias(f"{game} games"),
         )  # fmt: skip
-        types = types.join(own, on="type", how="left", maintain_order="left")
+        types = types.join(own, on="type", how="left", maintain_order="left", validate="1:1")
     return ReportTable(
         "table-7", "Configurations that people played", types,
         (

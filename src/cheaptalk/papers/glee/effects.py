@@ -108,7 +108,7 @@ def _market_rows(one: Fits) -> pl.DataFrame:
     )  # fmt: skip
     effects = _beside(one)
     first = next(name for name in SHOWN if name in effects.columns)
-    both = texts.join(effects, on="level").drop("level")
+    both = texts.join(effects, on="level", validate="1:1").drop("level")
     return both.sort(first, "market", descending=[True, False])
 
 
@@ -179,7 +179,11 @@ def _joined(sides: Sequence[tuple[Fits, str]], kinds: dict[str, str]) -> pl.Data
     for one, role in sides:
         effects = one.beside(ROLES[role], {GAINS[role]: _name(one, role)}).drop("reference")
         whole = whole.join(
-            effects.rename({"level": "player"}), on="player", how="full", coalesce=True
+            effects.rename({"level": "player"}),
+            on="player",
+            how="full",
+            coalesce=True,
+            validate="1:1",
         )
     named = whole.with_columns(pl.col("player").replace_strict(kinds, default="").alias("kind"))
     return named.sort(_name(*sides[0]), "player", descending=[True, False], nulls_last=True)

@@ -316,7 +316,7 @@ def _with_levels(
     )
     players = [pl.col(f"player.{role}").alias(title) for role, title in ROLES.items()]
     named = frame.rename({"configuration": "digest"}).with_columns(players)
-    whole = named.join(placed, on="digest", maintain_order="left")
+    whole = named.join(placed, on="digest", maintain_order="left", validate="m:1")
     for title in ROLES.values():
         seen = set(whole[title])
         references[title] = next(who for who in ranking if who in seen)

@@ -196,7 +196,7 @@ def _by_player(played: FamilyMatches, role: str) -> pl.DataFrame:
     alike = reweighted(frame, [gain], [who], all_, bounds=bounds)
     left, right = (one.rename({key: key.replace(gain, to) for key in one.columns})
                    for one, to in ((plain, "plain"), (alike, "alike")))  # fmt: skip
-    return left.join(right, on=who, maintain_order="left").select(
+    return left.join(right, on=who, maintain_order="left", validate="1:1").select(
         pl.col(who).alias("player"), pl.lit(capital(played.game)).alias("family"),
         pl.lit(who).alias("role"), pl.exclude(who),
     )  # fmt: skip
@@ -247,7 +247,7 @@ def reweighted(
         {"configuration": list(weights), "weight": list(weights.values())},
         schema_overrides={"weight": pl.Float64},
     )
-    known = frame.join(given.filter(pl.col("weight") > 0), on="configuration")
+    known = frame.join(given.filter(pl.col("weight") > 0), on="configuration", validate="m:1")
     whole = known.select(by).unique(maintain_order=True)
     for value in values:
         least, most = (bounds or {}).get(value, (-inf, inf))
@@ -256,13 +256,17 @@ def reweighted(
         found = means(own, [value], by, cluster=DEALS, strata=STRATA)
         if ends:
             cells = own.group_by(by, maintain_order=True).agg(pl.col(ends).mean())
-            found = found.join(cells, on=by, how="left", nulls_equal=True, maintain_order="left")
+            found = found.join(
+                cells, on=by, how="left", nulls_equal=True, maintain_order="left", validate="1:1"
+            )
         found = found.with_columns(pl.col(value + LOW, value + HIGH).clip(least, most)).drop(ends)
         covered = own.group_by(by).agg(
             (pl.col("met").first() / given["weight"].sum()).alias(f"{value}.covered")
         )
         for part in (found, covered):
-            whole = whole.join(part, on=by, how="left", nulls_equal=True, maintain_order="left")
+            whole = whole.join(
+                part, on=by, how="left", nulls_equal=True, maintain_order="left", validate="1:1"
+            )
     return whole
 
 

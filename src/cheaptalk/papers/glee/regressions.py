@@ -136,7 +136,7 @@ class Fits:
                 effects = self.found[metric].effects(factor).drop("p")
                 named = effects.rename({one: under(name, one) for one in effects.columns})
                 whole = whole.join(named, on="level", how="full", coalesce=True, suffix=" new",
-                                   maintain_order="right_left")  # fmt: skip
+                                   maintain_order="right_left", validate="1:1")  # fmt: skip
                 both = pl.coalesce("reference", "reference new").alias("reference")
                 whole = whole.with_columns(both).drop("reference new")
         return whole

@@ -54,7 +54,9 @@ def lengths(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     """
     sides = evidence.once(Sides)
     tokens = dialogue_tokens(evidence)
-    copies = sides.copies.join(tokens, on="match", how="left", maintain_order="left")
+    copies = sides.copies.join(
+        tokens, on="match", how="left", maintain_order="left", validate="1:1"
+    )
     whole = LENGTHS if MERGES in evidence.options else (PIECES, *LENGTHS[1:])
     columns = [one for one in whole if copies[one.key].is_not_null().any()]
     names = [one.key for one in columns]
@@ -111,7 +113,7 @@ def _measured(evidence: Evidence, sides: Sides) -> pl.DataFrame:
     dialogues = evidence.observed(Dialogues)
     words = [(match, text) for match in copies["match"] for text in dialogues.messages(match)]
     messages = pl.DataFrame(words, {"match": pl.String, "message": pl.String}, orient="row")
-    said = messages.join(copies, on="match", maintain_order="left")
+    said = messages.join(copies, on="match", maintain_order="left", validate="m:1")
     if said.is_empty():
         raise Lacking("nobody said a word in self-play")
     found = corpus_measures(said, cell)
@@ -120,7 +122,9 @@ def _measured(evidence: Evidence, sides: Sides) -> pl.DataFrame:
         own = found.filter(measure=measure).rename({"value": "mean"})
         names = {part: measure + ending for part, ending in KNOWN.items()}
         own = own.select(*cell, *names).rename(names)
-        wide = wide.join(own, on=cell, how="left", nulls_equal=True, maintain_order="left")
+        wide = wide.join(
+            own, on=cell, how="left", nulls_equal=True, maintain_order="left", validate="1:1"
+        )
     return wide
 
 
@@ -184,7 +188,8 @@ def inconsistency(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     frame = cells(sides, found, ["found"], {"found": PERCENT}, by="source")
     counts = found.group_by(*CELL, "source").agg(pl.col("moves").sum().cast(pl.Int64))
     frame = frame.join(
-        counts, on=[*CELL, "source"], how="left", nulls_equal=True, maintain_order="left"
+        counts, on=[*CELL, "source"], how="left", nulls_equal=True, maintain_order="left",
+        validate="1:1",
     ).with_columns(pl.col("moves").alias("found" + COUNT))  # fmt: skip
     number = ShownNumber("found", "inconsistent, % of moves", of="move")
     shown = panels(frame, number, staged=sides.staged)
@@ -221,7 +226,9 @@ def _judged(evidence: Evidence, copies: pl.DataFrame) -> Iterator[pl.DataFrame]:
         if "person" in section.model:
             continue  # people label a sample, to hold judges against
         own = verdicts.filter(pl.col("judge") == section.digest).drop_nulls("score")
-        yield own.select("match", "score").join(copies, on="match", maintain_order="left").select(
+        yield own.select("match", "score").join(
+            copies, on="match", maintain_order="left", validate="m:1"
+        ).select(
             *CELL, *DEALS, source=pl.lit(section.name), found=pl.col("score") * 100,
             moves=pl.lit(1.0),
         )  # fmt: skip

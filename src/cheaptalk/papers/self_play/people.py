@@ -51,7 +51,7 @@ def played(evidence: Evidence) -> pl.DataFrame:
     ended = came_to.when(finished).then(pl.lit(ENDS[1])).otherwise(pl.lit(ENDS[2]))
     earned = pl.col("cents") / 100
     return (
-        found.join(of_match, on="match", how="left", maintain_order="left")
+        found.join(of_match, on="match", how="left", maintain_order="left", validate="m:1")
         .with_columns(
             objective=pl.col("weight").map_elements(objective_name, pl.String).fill_null(UNTOLD),
             ended=ended, score="payoff", earned=earned,
@@ -121,9 +121,9 @@ def _by_person(evidence: Evidence, games: pl.DataFrame) -> pl.DataFrame:
         paid = pl.DataFrame(
             schema={"participant": pl.String} | dict.fromkeys(("all", "base", "bonus"), pl.Float64)
         )
-    return own.join(paid, on="participant", how="left", maintain_order="left").with_columns(
-        with_bonus=(pl.col("bonus") > 0).cast(pl.Float64)
-    )
+    return own.join(
+        paid, on="participant", how="left", maintain_order="left", validate="1:1"
+    ).with_columns(with_bonus=(pl.col("bonus") > 0).cast(pl.Float64))
 
 
 def _turned(whole: dict[str, float | None], people: pl.DataFrame, unit: str) -> pl.DataFrame:
@@ -150,7 +150,8 @@ def pay_by_rule(games: pl.DataFrame, unit: str) -> ReportTable:
         pl.col("participant").n_unique().alias("people"), point.alias("point"),
     )  # fmt: skip
     return ReportTable(
-        "pay-by-rule", "What a game earned", counts.join(made, on=by, maintain_order="left"),
+        "pay-by-rule", "What a game earned",
+        counts.join(made, on=by, maintain_order="left", validate="1:1"),
         (
             Header("objective", "Objective"), Header("ended", "Came to"),
             Header("dialogues", "Dialogues", "", 0), Header("people", "People", "", 0),

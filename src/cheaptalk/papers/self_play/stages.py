@@ -154,15 +154,21 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
     )  # fmt: skip
     kin = pl.col("iteration").is_not_null()
     return (
-        frame.join(staged, on="player")
-        .join(met, on="opponent", how="left", maintain_order="left")
+        frame.join(staged, on="player", validate="m:1")
+        .join(met, on="opponent", how="left", maintain_order="left", validate="m:1")
         .with_columns(met=pl.when(kin).then("met"))
         .with_columns(
             objective=pl.col("weight").replace_strict(
                 weights, list(map(objective_name, weights)), return_dtype=pl.String
             )
         )
-        .join(_limits(weights), on=["weight", "filled"], how="left", maintain_order="left")
+        .join(
+            _limits(weights),
+            on=["weight", "filled"],
+            how="left",
+            maintain_order="left",
+            validate="m:1",
+        )
     )
 
 

@@ -116,7 +116,17 @@ def comparison(
         renamed: labels of the first study by those labels of ``other`` that stand for them, such
             as a model by its next version.
         games: those of the first study; what only it holds is then named as missing.
+
+    Raises:
+        CheaptalkError: two labels of ``other`` stand for the same one, so that a match has no
+            single counterpart.
     """
+    for old, labels in _by_counterpart(renamed or {}).items():
+        if len(labels) > 1:
+            raise CheaptalkError(
+                f"{' and '.join(labels)} cannot both stand for {old}: name one of them, and "
+                "compare the other one separately"
+            )
     parts = (
         RecipePart(game_title(game), "", partial(_changes, other, game, renamed or {}))
         for game in dict.fromkeys([*other.frames, *games])
@@ -131,6 +141,14 @@ def comparison(
         heading=f"{other.study} compared",
         players=tuple(other.labels),
     )
+
+
+def _by_counterpart(renamed: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the new labels that stand for each old one."""
+    return {
+        old: sorted(new for new, counterpart in renamed.items() if counterpart == old)
+        for old in renamed.values()
+    }
 
 
 def _changes(
@@ -182,7 +200,9 @@ def _renamed(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
     lined = frame.select(players).unique()
     pairings = [line_up([one for one in row if one is not None]) for row in lined.iter_rows()]
     lined = lined.with_columns(pl.Series("pairing", pairings))
-    return frame.drop("pairing").join(lined, on=players, nulls_equal=True, maintain_order="left")
+    return frame.drop("pairing").join(
+        lined, on=players, nulls_equal=True, maintain_order="left", validate="m:1"
+    )
 
 
 def _same_deals(one: Evidence, other: Evidence) -> bool:
@@ -314,13 +334,15 @@ def difference(
     """How a player's score differs; None where nothing can be compared."""
     left, right = (one.drop_nulls(key) for one in (before, after))
     if paired:
-        both = left.join(right.select(*PAIR, key), on=PAIR, suffix=".after")
+        both = left.join(right.select(*PAIR, key), on=PAIR, suffix=".after", validate="1:1")
         if not both.is_empty():
             return _of_pairs(both, key)
-    met = left.select(CELL).unique().join(right.select(CELL).unique(), on=CELL)
+    met = left.select(CELL).unique().join(right.select(CELL).unique(), on=CELL, validate="1:1")
     if met.is_empty():
         return None
-    return _of_cells(left.join(met, on=CELL), right.join(met, on=CELL), key)
+    return _of_cells(
+        left.join(met, on=CELL, validate="m:1"), right.join(met, on=CELL, validate="m:1"), key
+    )
 
 
 def _of_pairs(both: pl.DataFrame, key: str) -> Difference:

@@ -117,7 +117,7 @@ class _Board:
         found = _by_game(rows)
         board, notes = _ranked(rows, found, evidence)
         wide = side_by_side(found, "z", "game")
-        board = board.join(wide, on="player", how="left", maintain_order="left")
+        board = board.join(wide, on="player", how="left", maintain_order="left", validate="1:1")
         games = rows["game"].unique(maintain_order=True).to_list()
         yield _first(board)
         told = "Whiskers are 95 % intervals." if board[f"{OVERALL}.low"].count() else ""
@@ -235,7 +235,7 @@ def _ranked(
     overall = over_games(found, "z").drop("games").rename(
         lambda name: OVERALL + name[1:] if name.startswith("z") else name
     )  # fmt: skip
-    board = ranks.join(overall, on="player", how="left", maintain_order="left")
+    board = ranks.join(overall, on="player", how="left", maintain_order="left", validate="1:1")
     return with_told_ranges(board, OVERALL), tuple(
         f"Ranks: {note.replace('clusters', 'deals')}." for note in notes
     )

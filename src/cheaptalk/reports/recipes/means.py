@@ -39,7 +39,9 @@ def means(
     for value in values:
         names = {part: value + ending for part, ending in PARTS.items()}
         own = found.filter(measure=value).select(*by, *names).rename(names)
-        wide = wide.join(own, on=list(by), how="left", nulls_equal=True, maintain_order="left")
+        wide = wide.join(
+            own, on=list(by), how="left", nulls_equal=True, maintain_order="left", validate="1:1"
+        )
     return wide
 
 
@@ -143,7 +145,9 @@ def with_holm(frame: pl.DataFrame, name: str) -> pl.DataFrame:
     tested = frame.with_row_index("at").drop_nulls("p")
     corrected = pl.DataFrame({"at": tested["at"], name: holm(tested["p"].to_numpy())})
     numbered = frame.with_columns(pl.col("p").cast(pl.Float64)).with_row_index("at")
-    return numbered.join(corrected, on="at", how="left", maintain_order="left").drop("at")
+    return numbered.join(
+        corrected, on="at", how="left", maintain_order="left", validate="1:1"
+    ).drop("at")
 
 
 def side_by_side(frame: pl.DataFrame, value: str, across: str) -> pl.DataFrame:
@@ -160,5 +164,7 @@ def side_by_side(frame: pl.DataFrame, value: str, across: str) -> pl.DataFrame:
     for level in frame[across].unique(maintain_order=True):
         names = {part: f"{level}{part.removeprefix(value)}" for part in parts}
         own = frame.filter(pl.col(across) == level).select(*rest, *parts).rename(names)
-        wide = wide.join(own, on=rest, how="left", nulls_equal=True, maintain_order="left")
+        wide = wide.join(
+            own, on=rest, how="left", nulls_equal=True, maintain_order="left", validate="1:1"
+        )
     return wide

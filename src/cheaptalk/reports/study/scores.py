@@ -222,7 +222,7 @@ class GameScores:
         )
         bounds = {score.key: score.bounds for score in scores}
         found = means(frame.filter(SCORED), [*bounds], by, strata=STRATA, bounds=bounds)
-        return counted.join(found, on=by, how="left", nulls_equal=True).sort(by)
+        return counted.join(found, on=by, how="left", nulls_equal=True, validate="1:1").sort(by)
 
     @property
     def unscored(self) -> list[str]:
