@@ -62,7 +62,7 @@ def study(
 def effect(draw: np.random.Generator, errors: Any, **data: Any) -> Ends:
     """The interval of the second player's effect."""
     fit = ols(
-        study(draw, **data), "gain", ["second", "horizon"],
+        study(draw, **data), "gain", ["second", "C(horizon)"],
         reference={"second": False, "horizon": 0}, errors=errors, cluster=["deal"],
     )  # fmt: skip
     return _ends(fit.frame.filter(pl.col("factor") == "second").tail(1))
@@ -71,7 +71,7 @@ def effect(draw: np.random.Generator, errors: Any, **data: Any) -> Ends:
 def predicted(draw: np.random.Generator, **data: Any) -> Ends:
     """The interval of the second player's predicted mean."""
     fit = ols(
-        study(draw, **data), "gain", ["second", "horizon"],
+        study(draw, **data), "gain", ["second", "C(horizon)"],
         reference={"second": False, "horizon": 0}, errors="cluster", cluster=["deal"],
     )  # fmt: skip
     return _ends(predicted_means(fit, ["second"]).frame.tail(1))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cheaptalk.statistics import Regression, StatisticsError, ols, predicted_means, regressions
 from tests.statistics.dense import bias_reduced
 
-FACTORS = ["horizon", "loss", "model"]
+FACTORS = ["C(horizon)", "C(loss)", "model"]
 REFERENCE = {"horizon": 12, "loss": 0.9, "model": "b"}
 
 
@@ -37,7 +37,7 @@ def games(rows: int = 400, seed: int = 1) -> pl.DataFrame:
 def columns(frame: pl.DataFrame) -> NDArray[np.float64]:
     """The same columns, made another way."""
     made = [np.ones(len(frame))]
-    for name in FACTORS:
+    for name in REFERENCE:
         made += [
             (frame[name] == level).to_numpy().astype(float)
             for level in frame[name].unique().sort().to_list()
@@ -73,6 +73,114 @@ def test_agrees_with_statsmodels(errors: Any, level: float) -> None:
     assert found.r2 == pytest.approx(plain.rsquared)
     assert found.adjusted_r2 == pytest.approx(plain.rsquared_adj)
     assert (found.rows, found.notes) == (400, ())
+
+
+def with_numbers(frame: pl.DataFrame) -> pl.DataFrame:
+    """Games whose players have an age, played in a second of some day."""
+    draw = np.random.default_rng(3)
+    age = draw.integers(18, 80, len(frame)).astype(float)
+    second = 1.7e9 + draw.uniform(0, 5e3, len(frame))
+    outcome = pl.col("gain") + 0.05 * pl.Series(age)
+    return frame.with_columns(age=pl.Series(age), second=pl.Series(second), gain=outcome)
+
+
+@pytest.mark.parametrize("errors", ["classical", "HC3", "cluster"])
+def test_numbers_stay_numbers_and_agree_with_statsmodels(errors: Any) -> None:
+    frame = with_numbers(games())
+    found = ols(
+        frame, "gain", ["model", "age"], reference={"model": "b"}, errors=errors, cluster=["deal"]
+    )
+    models = [(frame["model"] == name).to_numpy().astype(float) for name in "acd"]
+    matrix = np.column_stack([np.ones(len(frame)), *models, frame["age"].to_numpy()])
+    fit = sm.OLS(frame["gain"].to_numpy(), matrix).fit()
+    r2 = fit.rsquared
+    if errors == "HC3":
+        fit = fit.get_robustcov_results("HC3", use_t=True)
+    elif errors == "cluster":
+        fit = fit.get_robustcov_results("cluster", groups=frame["deal"].to_numpy(), use_t=True)
+    rows = found.frame.filter(~pl.col("reference"))
+    assert rows["factor"].to_list() == ["(constant)", "model", "model", "model", "age"]
+    assert rows["level"].to_list() == [None, "a", "c", "d", None]
+    assert_allclose(rows["estimate"], fit.params, rtol=1e-12, atol=1e-12)
+    assert_allclose(rows["error"], fit.bse, rtol=1e-12)
+    assert_allclose(rows["p"], fit.pvalues, rtol=1e-9)
+    assert_allclose(rows.select("low", "high").to_numpy(), fit.conf_int(), rtol=1e-9)
+    assert_allclose(found.coefficients, fit.params, rtol=1e-12, atol=1e-12)
+    assert found.r2 == pytest.approx(r2, rel=1e-12)
+
+
+def test_a_number_alone_is_one_regressor_without_a_reference() -> None:
+    frame = with_numbers(games()).with_columns(pl.col("age").cast(pl.Int64))
+    found = ols(frame, "gain", ["age"], cluster=["deal"])
+    assert found.frame["factor"].to_list() == ["(constant)", "age"]
+    slope = np.polyfit(frame["age"].to_numpy(), frame["gain"].to_numpy(), 1)[0]
+    assert found.frame["estimate"][1] == pytest.approx(slope, rel=1e-12)
+    assert "cluster-robust" in found.label
+    levels = ols(frame, "gain", ["C(age)"], reference={"C(age)": 30}, cluster=["deal"])
+    assert levels.frame.filter(factor="age").height == frame["age"].n_unique()
+
+
+def test_the_origin_and_the_unit_of_a_number_cost_no_precision() -> None:
+    frame = with_numbers(games())
+    since = frame.with_columns(second=(pl.col("second") - 1.7e9) / 1e6)
+    late, early = (
+        ols(one, "gain", ["model", "second"], reference={"model": "a"}, cluster=["deal"]).frame
+        for one in (frame, since)
+    )
+    for name in ("estimate", "error"):
+        far, near = (one.filter(factor="second")[name][0] for one in (late, early))
+        assert far * 1e6 == pytest.approx(near, rel=1e-9)
+        far, near = (one.filter(factor="model", level="b")[name][0] for one in (late, early))
+        assert far == pytest.approx(near, rel=1e-9)
+
+
+def test_a_number_that_few_clusters_show_has_bias_reduced_errors() -> None:
+    frame = games().with_columns(dose=pl.when(pl.col("deal") < 4).then(2.0).otherwise(0.0))
+    number = ols(frame, "gain", ["dose"], cluster=["deal"])
+    factor = ols(frame, "gain", ["C(dose)"], reference={"dose": 0.0}, cluster=["deal"])
+    slope = number.frame.row(1, named=True)
+    step = factor.frame.filter(level="2.0").row(0, named=True)
+    for name in ("estimate", "error"):
+        assert 2 * slope[name] == pytest.approx(step[name], rel=1e-9)
+    assert slope["freedom"] == pytest.approx(step["freedom"], rel=1e-9)
+    assert "dose (4)" in number.notes[0]
+
+
+def test_predicted_means_take_numbers_at_their_mean_or_as_given() -> None:
+    frame = with_numbers(games())
+    fit = ols(frame, "gain", ["model", "age"], reference={"model": "a"}, cluster=["deal"])
+    constant, *_, slope = fit.coefficients
+    own = predicted_means(fit, ["model"]).frame.filter(model="a")["estimate"][0]
+    assert own == pytest.approx(constant + slope * float(frame["age"].to_numpy().mean()))
+    ages = pl.DataFrame({"age": [20, 40]})
+    given = predicted_means(fit, ["model"], configurations=ages).frame.filter(model="a")
+    assert given["estimate"][0] == pytest.approx(constant + slope * 30)
+    with pytest.raises(StatisticsError, match='"age" is a number and has no levels'):
+        predicted_means(fit, ["age"])
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "said"),
+    [
+        ([], {"reference": {"age": 30}}, r'"age" holds numbers .* write "C\(age\)"'),
+        ([pl.lit(None, pl.Float64).alias("age")], {}, '"age" is missing in 400 of 400 rows'),
+        ([pl.lit(float("inf")).alias("age")], {}, '"age" has values that are no finite numbers'),
+        ([pl.lit([1, 2]).alias("age")], {}, r'"age" holds List\(Int64\)'),
+        ([], {"cluster": ["instance"]}, r'no column "instance" .* name the columns in cluster'),
+    ],
+)  # fmt: skip
+def test_refuses_numbers_that_cannot_be_one_regressor(
+    change: list[pl.Expr], options: dict[str, Any], said: str
+) -> None:
+    frame = with_numbers(games()).with_columns(change)
+    with pytest.raises(StatisticsError, match=said):
+        ols(frame, "gain", ["age"], **{"cluster": ["deal"]} | options)
+
+
+def test_a_number_that_never_varies_is_left_out_with_a_note() -> None:
+    found = ols(games().with_columns(age=0.1 + 0.2), "gain", ["age"], errors="HC3")
+    assert found.frame["factor"].to_list() == ["(constant)"]
+    assert found.notes == ('"age" is 0.3 in every row here, and has no effect to estimate',)
 
 
 def test_several_outcomes_and_kinds_of_errors_at_once_are_each_as_alone() -> None:
@@ -128,7 +236,7 @@ def test_a_composite_holds_all_interactions() -> None:
     frame = games()
     found = ols(
         frame, "gain", ["market"], composites={"market": ["talk", "horizon"]},
-        reference={"market": (False, 12)},
+        reference={"market": (False, 12)}, cluster=["deal"],
     )  # fmt: skip
     cells = frame.partition_by("talk", "horizon", as_dict=True)
     means = {key: float(part["gain"].to_numpy().mean()) for key, part in cells.items()}
@@ -136,7 +244,7 @@ def test_a_composite_holds_all_interactions() -> None:
     assert effects["talk=true horizon=1"] == pytest.approx(means[True, 1] - means[False, 12])
     text = {"market": "talk=false horizon=12"}
     again = ols(frame, "gain", ["market"], composites={"market": ["talk", "horizon"]},
-                reference=text)  # fmt: skip
+                reference=text, cluster=["deal"])  # fmt: skip
     assert again.frame.equals(found.frame)
 
 
@@ -152,7 +260,7 @@ def test_equal_outcomes_have_no_effects(value: float) -> None:
 
 
 def test_a_factor_with_one_level_is_left_out_with_a_note() -> None:
-    found = fitted(games().filter(pl.col("loss") == 0.9))
+    found = fitted(games().filter(pl.col("loss") == 0.9), errors="HC3")
     assert found.notes == ('"loss" has one level here, 0.9, and no effect to estimate',)
     assert "loss" not in found.frame["factor"].to_list()
 
@@ -160,15 +268,15 @@ def test_a_factor_with_one_level_is_left_out_with_a_note() -> None:
 def test_rows_without_an_outcome_are_left_out_and_counted() -> None:
     frame = games()
     gaps = frame.with_columns(gain=pl.when(pl.col("talk")).then("gain"))
-    found = fitted(gaps)
+    found = fitted(gaps, errors="HC3")
     some = frame.filter("talk")
-    assert found.frame.equals(fitted(some).frame)
+    assert found.frame.equals(fitted(some, errors="HC3").frame)
     assert found.notes == (f'{400 - len(some)} rows without a value of "gain" left out',)
 
 
 def test_as_many_rows_as_effects_leave_no_errors() -> None:
     frame = pl.DataFrame({"model": ["a", "b", "c"], "gain": [1.0, 2.0, 4.0]})
-    found = ols(frame, "gain", ["model"], reference={"model": "a"})
+    found = ols(frame, "gain", ["model"], reference={"model": "a"}, errors="classical")
     assert found.frame["estimate"].to_list() == pytest.approx([1, 0, 1, 3])
     for column in ("error", "low", "high", "p"):
         assert found.frame[column].null_count() == 4
@@ -243,7 +351,7 @@ def test_says_what_the_data_do_not_determine(
 @pytest.mark.parametrize("errors", ["classical", "HC3", "cluster"])
 def test_what_can_be_told_apart_is_estimated_beside_what_cannot(errors: Any) -> None:
     frame = games().with_columns(pl.col("model").alias("loss"))
-    factors = ["horizon", "talk", "model", "loss"]
+    factors = ["C(horizon)", "talk", "model", "loss"]
     reference = REFERENCE | {"talk": True, "loss": "b"}
     (found,) = regressions(
         frame, ["gain"], factors, reference=reference, errors=[errors],
@@ -277,9 +385,9 @@ def test_a_missing_cluster_is_a_cluster() -> None:
 
 
 def test_says_which_column_is_not_there() -> None:
-    with pytest.raises(StatisticsError, match='no column "profit" to explain'):
+    with pytest.raises(StatisticsError, match=r'no column "profit" .* to explain'):
         ols(games(), "profit", ["model"], reference={"model": "a"})
-    with pytest.raises(StatisticsError, match='no column "pair" for the factor "pair"'):
+    with pytest.raises(StatisticsError, match=r'no column "pair" .* to make the factor "pair" of'):
         ols(games(), "gain", ["pair"], reference={"pair": "a"})
 
 
@@ -289,7 +397,7 @@ def test_says_which_column_is_not_there() -> None:
         ({"errors": "HC9"}, "not \"HC9\""),
         ({"level": 95}, "between 0 and 1"),
         ({"cluster": [], "errors": "cluster"}, "one column or more"),
-        ({"reference": {}}, 'Declare a reference level for "horizon": one of 1, 2, 12'),
+        ({"reference": {}}, 'declare a reference level for "horizon": one of 1, 2, 12'),
         ({"reference": REFERENCE | {"model": ("a", "b")}}, "is absent"),
     ],
 )  # fmt: skip
@@ -309,7 +417,9 @@ def test_factors_are_a_list_of_different_names() -> None:
 
 def test_predicted_means_of_all_cells_are_the_cells_own_means() -> None:
     frame = games()
-    found = predicted_means(ols(frame, "gain", ["model"], reference={"model": "a"}), ["model"])
+    found = predicted_means(
+        ols(frame, "gain", ["model"], reference={"model": "a"}, cluster=["deal"]), ["model"]
+    )
     raw = dict(frame.group_by("model").agg(pl.col("gain").mean()).rows())
     for row in found.frame.rows(named=True):
         assert row["estimate"] == pytest.approx(raw[row["model"]])
@@ -322,7 +432,8 @@ def test_predicted_means_put_cells_on_one_distribution() -> None:
     rows = [("a", "easy", 3.0)] * 9 + [("a", "hard", 1.0)] + [("b", "easy", 4.0)] * 2
     rows += [("b", "hard", 2.0)] * 8
     frame = pl.DataFrame(rows, schema=["model", "game", "gain"], orient="row")
-    fit = ols(frame, "gain", ["model", "game"], reference={"model": "a", "game": "easy"})
+    fit = ols(frame, "gain", ["model", "game"], reference={"model": "a", "game": "easy"},
+              errors="classical")  # fmt: skip
     own = dict(predicted_means(fit, ["model"]).frame.select("model", "estimate").rows())
     assert own == pytest.approx({"a": 2.1, "b": 3.1})
     hard = pl.DataFrame({"game": ["easy", "hard"], "share": [1, 3]})
@@ -356,7 +467,7 @@ def test_predicted_means_say_what_they_keep_and_what_they_do_not_know() -> None:
         predicted_means(fit, ["model"], configurations=pl.DataFrame({"horizon": [99]}))
     with pytest.raises(StatisticsError, match="no configurations"):
         predicted_means(fit, configurations=pl.DataFrame({"horizon": []}))
-    with pytest.raises(ValueError, match='"deal" is no factor: horizon, loss, model'):
+    with pytest.raises(ValueError, match='no factor "deal"'):
         predicted_means(fit, ["deal"])
     one = pl.DataFrame({"horizon": [12], "w": [-1.0]})
     for weight, said in (("w", "must be >= 0"), ("v", 'no column "v"')):
@@ -382,7 +493,7 @@ def test_clustered_intervals_cover_the_truth_and_classical_ones_do_not() -> None
         frame = pl.DataFrame({"deal": deal, "late": deal % 2, "gain": luck + draw.normal(size=300)})
         for errors in covered:
             fit = ols(
-                frame, "gain", ["late"], reference={"late": 0}, cluster=["deal"],
+                frame, "gain", ["C(late)"], reference={"late": 0}, cluster=["deal"],
                 errors=errors,  # type: ignore[arg-type]
             )  # fmt: skip
             low, high = fit.frame.filter(level="1").select("low", "high").row(0)
@@ -400,7 +511,7 @@ def test_a_regression_with_little_left_to_estimate_from_says_so() -> None:
     found = ols(frame, "gain", ["model"], reference={"model": "0"}, errors="cluster",
                 cluster=["deal"])  # fmt: skip
     assert "24 rows for 12 columns leave 12 degrees of freedom" in " ".join(found.notes)
-    fewer = ols(frame.head(18), "gain", ["model"], reference={"model": "0"})
+    fewer = ols(frame.head(18), "gain", ["model"], reference={"model": "0"}, errors="HC3")
     assert fewer.notes == (
         "nothing can be told of how uncertain effects are: 9 degrees of freedom, and it takes 10",
     )
@@ -425,7 +536,7 @@ def test_levels_at_which_the_outcome_never_varied_are_told() -> None:
     deal = np.arange(90)
     frame = pl.DataFrame({"deal": deal, "kind": deal % 3, "won": (deal % 3 != 1) | (deal < 45)})
     for reference in (0, 1):
-        fit = ols(frame.with_columns(pl.col("won").cast(int)), "won", ["kind"],
+        fit = ols(frame.with_columns(pl.col("won").cast(int)), "won", ["C(kind)"],
                   reference={"kind": reference}, errors="cluster", cluster=["deal"])  # fmt: skip
         (note,) = fit.notes
         assert note.startswith("the outcome never varied at these levels")

@@ -6,24 +6,64 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules import CheaptalkError, suggest
 
 FloatArray = NDArray[np.float64]
 
 
-class StatisticsError(CheaptalkError):
-    """The data do not determine what was asked of them."""
+class StatisticsError(CheaptalkError, ValueError):
+    """The data or the arguments do not determine the requested statistic."""
 
 
 def demand_columns(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> None:
     """Refuse a frame that lacks a column.
 
     Raises:
-        StatisticsError: naming the columns that it lacks and what for.
+        StatisticsError: it names the first missing column, the nearest one that there is, and what
+            the column is needed for.
     """
-    absent = [f'"{name}"' for name in names if name not in frame.columns]
-    if absent:
-        raise StatisticsError(f"there is no column {', '.join(absent)} to {purpose}")
+    if isinstance(names, str):
+        raise StatisticsError(f'columns are a list of names, such as ["{names}"], not a text')
+    for name in names:
+        if name not in frame.columns:
+            raise StatisticsError(f"there is no column {suggest(name, frame.columns)} to {purpose}")
+
+
+def demand_rows(frame: pl.DataFrame) -> None:
+    """Refuse an empty frame.
+
+    Raises:
+        StatisticsError: the frame has no rows.
+    """
+    if frame.is_empty():
+        raise StatisticsError("the frame has no rows: there is nothing to estimate from")
+
+
+def demand_clusters(frame: pl.DataFrame, cluster: Sequence[str], otherwise: str) -> None:
+    """Refuse columns of clusters that do not exist, and clusters without a column.
+
+    Args:
+        otherwise: what to do without clusters.
+
+    Raises:
+        StatisticsError: it says how to name clusters.
+    """
+    if not cluster:
+        raise StatisticsError(f"name one column or more to cluster by; {otherwise}")
+    try:
+        demand_columns(frame, cluster, "cluster by")
+    except StatisticsError as error:
+        raise StatisticsError(f"{error}; name the columns in cluster; {otherwise}") from None
+
+
+def demand_level(level: float) -> None:
+    """Refuse a level of confidence that is no share.
+
+    Raises:
+        StatisticsError: the level is not between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise StatisticsError(f"the level of an interval lies between 0 and 1, not at {level}")
 
 
 def with_numbers(frame: pl.DataFrame, names: Sequence[str], purpose: str) -> pl.DataFrame:

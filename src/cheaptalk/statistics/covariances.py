@@ -24,7 +24,7 @@ class Covariance:
     """How uncertain coefficients are.
 
     Attributes:
-        matrix: shape (columns, columns).
+        matrix: of the design's columns, whose numbers are standardised; shape (columns, columns).
         freedom: degrees of freedom of Student's t; 0 where nothing is left to judge by.
         unknown: the columns whose error cannot be estimated.
         why: what makes them so.
@@ -215,6 +215,8 @@ def _sandwich(design: Design, scores: sparse.csr_array) -> FloatArray:
 
 def _leverage(design: Design) -> FloatArray:
     """The diagonal of X (X'X)^-1 X', from the columns that are 1 in each row."""
+    if design.covariates:
+        return np.asarray(((design.matrix @ design.basis) ** 2).sum(axis=1))
     padded = np.pad(design.inverse, (0, 1))
     active = design.active
     parts = (padded[active[:, [at]], active].sum(axis=1) for at in range(active.shape[1]))
@@ -224,7 +226,8 @@ def _leverage(design: Design) -> FloatArray:
 def _spread(design: Design, clusters: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """In how many clusters each column's level occurs, or its factor's reference level if fewer.
 
-    The constant stands for all reference levels.
+    The constant stands for all reference levels. For a covariate it is the number of clusters with
+    another value than the one that most clusters share: those that show its effect.
     """
     found = np.full(design.width, count)
     for place, factor in enumerate(design.factors, start=1):
@@ -235,4 +238,8 @@ def _spread(design: Design, clusters: NDArray[np.int64], count: int) -> NDArray[
         reference = within[0] or count
         found[0] = min(found[0], reference)
         found[columns] = np.minimum(within[columns], reference)
+    for column, values in enumerate(design.numbers.T, start=design.levels):
+        pairs = np.unique(np.column_stack([values, clusters]), axis=0)
+        common, sharing = np.unique(pairs[:, 0], return_counts=True)
+        found[column] = len(np.unique(pairs[pairs[:, 0] != common[sharing.argmax()], 1]))
     return found

@@ -1,4 +1,4 @@
-"""Ordinary least squares on categorical factors, and the means that they predict."""
+"""Ordinary least squares on numbers and categorical factors, and the means they predict."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +11,26 @@ import polars as pl
 from scipy.special import stdtr, stdtrit
 
 from cheaptalk.rules.errors import counted
-from cheaptalk.statistics.columns import FloatArray, StatisticsError, demand_columns, with_numbers
+from cheaptalk.statistics.columns import (
+    FloatArray,
+    StatisticsError,
+    demand_clusters,
+    demand_level,
+    with_numbers,
+)
 from cheaptalk.statistics.covariances import Clusters, Covariance, classical, clustered, hc3
-from cheaptalk.statistics.design_matrix import SINGULAR, Design, design_of, factor_of, told_apart
+from cheaptalk.statistics.design_matrix import (
+    SINGULAR,
+    Covariate,
+    Design,
+    Factor,
+    column_of,
+    covariate_of,
+    design_of,
+    factor_of,
+    is_number,
+    told_apart,
+)
 from cheaptalk.statistics.intervals import DEALS, FEW
 from cheaptalk.statistics.printout import Tabular
 
@@ -32,8 +49,8 @@ class Regression(Tabular):
     Attributes:
         outcome: the column that is explained.
         design: the factors and how they lie over the rows.
-        coefficients: the constant, then each level's effect against its reference, in the
-            outcome's unit.
+        coefficients: the constant, each level's effect against its reference, then the effect of
+            one unit more of each number, in the outcome's unit.
         covariance: how uncertain they are.
         rows: how many there were, n.
         clusters: how many; None where errors are not clustered.
@@ -77,10 +94,11 @@ class Regression(Tabular):
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """One row a level, references included.
+        """One row a level, references included, then one a number.
 
-        Columns: ``factor`` (``(constant)`` first), ``level``, ``reference`` (whether it is one),
-        ``n`` (rows that have it), ``estimate`` (0 for references), ``error``, ``low``, ``high``,
+        Columns: ``factor`` (``(constant)`` first), ``level`` (null for the constant and for
+        numbers), ``reference`` (whether it is one), ``n`` (rows that have it), ``estimate`` (0 for
+        references), ``error``, ``low``, ``high``,
         ``p`` (two-sided, of no effect), ``freedom`` and ``interval`` (the label). Errors, limits, p
         and degrees of freedom are null for references and where they are not defined; the notes
         say why.
@@ -97,6 +115,12 @@ class Regression(Tabular):
                 else (factor.name, level, True, rest, 0.0, None, None, None, None, None)
                 for level in factor.levels
             ]
+        rows += [
+            (covariate.name, None, False, self.rows, *line)
+            for covariate, line in zip(
+                self.design.covariates, lines[self.design.levels :], strict=True
+            )
+        ]
         names = {"factor": pl.String, "level": pl.String, "reference": pl.Boolean, "n": pl.Int64}
         numbers = dict.fromkeys(("estimate", "error", "low", "high", "p", "freedom"), pl.Float64)
         made = pl.DataFrame(rows, schema={**names, **numbers}, orient="row")
@@ -113,9 +137,11 @@ class Regression(Tabular):
             the error is 0) and ``freedom``; all but the first null where a coefficient in the sum
             has no known error, and all where the rows do not determine the sum.
         """
-        estimate = weights @ self.coefficients
+        estimate, weights = weights @ self.coefficients, self.design.standardised(weights)
         squares = np.einsum("ij,jk,ik->i", weights, self.covariance.matrix, weights)
         error = np.sqrt(np.maximum(squares, 0))
+        sizes = np.abs(weights).max(axis=1, keepdims=True, initial=0)
+        weights = np.divide(weights, sizes, out=np.zeros_like(weights), where=sizes > 0)
         blind = (np.abs(weights) > SINGULAR) @ self.covariance.unknown
         freedom = self.covariance.freedoms(weights)
         known = ~blind & (freedom > 0) & (not self.untold)
@@ -145,23 +171,25 @@ def ols(
     outcome: str,
     factors: Sequence[str],
     *,
-    reference: Mapping[str, Any],
+    reference: Mapping[str, Any] | None = None,
     composites: Mapping[str, Sequence[str]] | None = None,
-    errors: Errors = "classical",
+    errors: Errors = "cluster",
     cluster: Sequence[str] = DEALS,
     level: float = 0.95,
 ) -> Regression:
-    """Regress an outcome on categorical factors by ordinary least squares.
+    """Regress an outcome on numbers and categorical factors by ordinary least squares.
 
-    Each factor becomes a column of zeros and ones for every level but its reference, whose effect
+    A column of numbers is one regressor, whose effect is that of one unit more. A column of texts,
+    booleans or categories is a factor, and so are numbers that are named as ``C(column)``. Each
+    factor becomes a column of zeros and ones for every level but its reference, whose effect
     is 0 by definition; an effect is the expected change of the outcome from the reference level to
     this one, other factors held fixed. A composite takes the combinations of several columns as
     the levels of one factor, such as GLEE's market (complete information, messages, horizon) or
     a pair of players, and so holds all interactions among them (000, section 4).
 
     What is not identified is an error, what is not defined is null with a note: a factor with one
-    level is left out with a note, and an outcome that never varies has effects of exactly 0.
-    Rows without an outcome are left out, and counted in a note.
+    level, or a number that never varies, is left out with a note, and an outcome that never varies
+    has effects of exactly 0. Rows without an outcome are left out, and counted in a note.
 
     Coefficients come from the normal equations of the sparse columns, which takes a tenth of a
     second for 80,000 rows and 200 levels.
@@ -169,21 +197,23 @@ def ols(
     Args:
         frame: one row a match.
         outcome: a column of numbers.
-        factors: columns, or names of composites.
+        factors: columns, ``C(column)`` for numbers whose values are levels, or names of composites.
         reference: the level of each factor that others are compared with: a value of its column;
-            for a composite a value for each of its columns, in order, or the level's text.
-        composites: which columns make up each composite.
-        errors: ``classical`` (independent rows of equal variance; Student's t with n - p degrees
-            of freedom), ``HC3`` (independent rows of any variance; the same) or ``cluster``
-            (rows alike within clusters; CR1 and t with G - 1, or where a level or its reference is
-            in fewer than 20 clusters CR2 and t with Satterthwaite's, effect by effect).
-        cluster: the columns that tell clusters apart, for ``cluster``.
+            for a composite a value for each of its columns, in order, or the level's text. Numbers
+            have none.
+        composites: which columns make up each composite; their values are levels.
+        errors: ``cluster`` (rows alike within clusters; CR1 and t with G - 1, or where a level or
+            its reference is in fewer than 20 clusters CR2 and t with Satterthwaite's, effect by
+            effect), ``HC3`` (independent rows of any variance; t with n - p degrees of freedom) or
+            ``classical`` (independent rows of equal variance; the same).
+        cluster: the columns that tell clusters apart, for ``cluster``; by default an instance of a
+            configuration. Where people play several matches, name the column of participants.
         level: of the intervals, in (0, 1).
 
     Raises:
-        StatisticsError: a column or reference level is absent, a factor's value is missing, no row
-            has an outcome, or factors cannot be told apart; the message names them.
-        ValueError: an argument makes no sense, or a factor has no declared reference.
+        StatisticsError: an argument makes no sense, a column or reference level is absent, a factor
+            has no declared reference, a factor's value is missing, no row has an outcome, or
+            factors cannot be told apart; the message names them.
     """
     found = regressions(
         frame, [outcome], factors, reference=reference, composites=composites, errors=[errors],
@@ -197,9 +227,9 @@ def regressions(
     outcomes: Sequence[str],
     factors: Sequence[str],
     *,
-    reference: Mapping[str, Any],
+    reference: Mapping[str, Any] | None = None,
     composites: Mapping[str, Sequence[str]] | None = None,
-    errors: Sequence[Errors] = ("classical",),
+    errors: Sequence[Errors] = ("cluster",),
     cluster: Sequence[str] = DEALS,
     level: float = 0.95,
     partial: bool = False,
@@ -217,10 +247,11 @@ def regressions(
         The regressions by outcome and kind of errors.
 
     Raises:
-        StatisticsError, ValueError: as :func:`ols` does, for any of the outcomes.
+        StatisticsError: as :func:`ols` does, for any of the outcomes.
     """
     for kind in errors:
         _check(kind, level, factors)
+    declared = {column_of(name): wanted for name, wanted in (reference or {}).items()}
     designs: dict[bytes, tuple[Design, list[str]]] = {}
     clusters: dict[bytes, Clusters] = {}
     found: dict[tuple[str, Errors], Regression] = {}
@@ -228,7 +259,7 @@ def regressions(
         used, notes = _with_outcome(frame, outcome)
         rows = frame[outcome].is_null().to_numpy().tobytes()
         if rows not in designs:
-            designs[rows] = _design(used, factors, composites or {}, reference, partial)
+            designs[rows] = _design(used, factors, composites or {}, declared, partial)
         design, idle = designs[rows]
         values = used[outcome].to_numpy()
         base = values[0]  # taken off first, so that equal outcomes leave residuals of exactly 0
@@ -245,7 +276,7 @@ def regressions(
             warnings = _warnings(design, covariance, residuals, values)
             by = f"cluster-robust ({covariance.method}) by {', '.join(cluster)}"
             found[outcome, kind] = Regression(
-                outcome, design, coefficients, covariance, len(used),
+                outcome, design, design.unstandardised(coefficients), covariance, len(used),
                 None if covariance.clusters is None else covariance.clusters.count, r2,
                 by if kind == "cluster" else kind, level, (*notes, *idle, *warnings),
             )  # fmt: skip
@@ -259,24 +290,36 @@ def _design(
     reference: Mapping[str, Any],
     partial: bool,
 ) -> tuple[Design, list[str]]:
-    """Factors over some rows, and notes on those without an effect that is known."""
-    made = [factor_of(frame, name, composites.get(name, [name]), reference) for name in factors]
-    idle = [
-        f'"{one.name}" has one level here, {one.reference}, and no effect to estimate'
-        for one in made
-        if not one.others
-    ]
-    design = design_of(frame, [one for one in made if one.others], partial=partial)
+    """Regressors over some rows, and notes on those without an effect that is known."""
+    categorical: list[Factor] = []
+    covariates: list[Covariate] = []
+    idle: list[str] = []
+    for name in factors:
+        if name not in composites and is_number(frame, name):
+            covariate = covariate_of(frame, name, reference)
+            if covariate.scale:
+                covariates.append(covariate)
+            else:
+                same = f"{covariate.centre:g}"
+                idle.append(f'"{name}" is {same} in every row here, and has no effect to estimate')
+            continue
+        own = column_of(name)
+        factor = factor_of(frame, own, composites.get(name, [own]), reference)
+        if factor.others:
+            categorical.append(factor)
+        else:
+            level = factor.reference
+            idle.append(f'"{own}" has one level here, {level}, and no effect to estimate')
+    design = design_of(frame, categorical, covariates, partial=partial)
     return design, idle + [told_apart(group) for group in design.confounded if partial]
 
 
 def _check(errors: str, level: float, factors: Sequence[str]) -> None:
     if errors not in ("classical", "HC3", "cluster"):
-        raise ValueError(f'errors is "classical", "HC3" or "cluster", not "{errors}"')
-    if not 0 < level < 1:
-        raise ValueError(f"The level of an interval lies between 0 and 1, not {level}")
-    if isinstance(factors, str) or len(set(factors)) < len(factors):
-        raise ValueError("factors is a list of different names")
+        raise StatisticsError(f'errors is "cluster", "HC3" or "classical", not "{errors}"')
+    demand_level(level)
+    if isinstance(factors, str) or len(set(map(column_of, factors))) < len(factors):
+        raise StatisticsError("factors is a list of different names")
 
 
 def _with_outcome(frame: pl.DataFrame, outcome: str) -> tuple[pl.DataFrame, list[str]]:
@@ -291,9 +334,7 @@ def _with_outcome(frame: pl.DataFrame, outcome: str) -> tuple[pl.DataFrame, list
 
 def _clusters(frame: pl.DataFrame, design: Design, cluster: Sequence[str]) -> Clusters:
     """Which rows of a design share all values of some columns."""
-    demand_columns(frame, cluster, "cluster by")
-    if not cluster:
-        raise ValueError("Clusters are told apart by one column or more, and cluster has none")
+    demand_clusters(frame, cluster, 'errors="HC3" takes rows to be independent')
     codes = frame.select(pl.struct(cluster).rank("dense") - 1).to_series().to_numpy()
     return Clusters(design, np.asarray(codes, dtype=np.int64))
 
@@ -364,9 +405,9 @@ def _few(clusters: Clusters, left: int) -> Iterator[str]:
     count, design = clusters.count, clusters.design
     spread = zip(design.names, clusters.spread.tolist(), strict=True)
     thin = [
-        f"{name} {level} ({those})"
-        for (name, level), those in spread
-        if level is not None and 1 < those < ENOUGH_TREATED
+        f"{name if level is None else f'{name} {level}'} ({those})"
+        for (name, level), those in list(spread)[1:]
+        if 1 < those < ENOUGH_TREATED
     ]
     if count < FEW:
         yield f"{count} clusters are few: {NARROW}"
@@ -427,8 +468,8 @@ def predicted_means(
             without one.
 
     Raises:
-        StatisticsError: ``configurations`` has a level that the regression does not know.
-        ValueError: there is no such factor, or weights make no sense.
+        StatisticsError: ``configurations`` has a level that the regression does not know, there is
+            no such factor, or weights make no sense.
     """
     design = regression.design
     for name in by:
@@ -438,7 +479,7 @@ def predicted_means(
     if configurations is not None:
         shares, over = _reweighted(design, shares, by, configurations, weight)
     elif weight is not None:
-        raise ValueError("A weight is a column of configurations, and there are none")
+        raise StatisticsError("a weight is a column of configurations, and there are none")
     combinations = list(product(*(factor.levels for factor in cells)))
     weights = np.tile(shares, (len(combinations), 1))
     for row, levels in zip(weights, combinations, strict=True):
@@ -467,11 +508,10 @@ def _reweighted(
         raise StatisticsError("there are no configurations to average over")
     weights = np.ones(len(configurations))
     if weight is not None:
-        if weight not in configurations.columns:
-            raise ValueError(f'configurations have no column "{weight}" of weights')
-        weights = configurations[weight].cast(pl.Float64).to_numpy()
-    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
-        raise ValueError(f'The weights in "{weight}" must be >= 0, and not all 0')
+        weighted = with_numbers(configurations, [weight], "weight configurations by")
+        weights = weighted[weight].to_numpy()
+        if len(weighted) < len(configurations) or (weights < 0).any() or not weights.any():
+            raise StatisticsError(f'the weights in "{weight}" must be >= 0, and not all 0')
     changed, kept = shares.copy(), []
     for factor in design.factors:
         if factor.name in by:
@@ -482,5 +522,13 @@ def _reweighted(
         codes = factor.codes(configurations)
         found = np.bincount(codes + 1, weights, minlength=len(factor.others) + 1)
         changed[design.columns(factor.name)] = found[1:] / weights.sum()
+    for column, covariate in enumerate(design.covariates, start=design.levels):
+        if covariate.name not in configurations.columns:
+            kept.append(covariate.name)
+            continue
+        values = with_numbers(configurations, [covariate.name], "average over")
+        if len(values) < len(configurations):
+            raise StatisticsError(f'"{covariate.name}" is missing in some configurations')
+        changed[column] = values[covariate.name].to_numpy() @ weights / weights.sum()
     own = f", {' and '.join(kept)} as in its own rows" if kept else ""
     return changed, f"{len(configurations)} given configurations{own}"
