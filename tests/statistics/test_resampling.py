@@ -114,14 +114,14 @@ def test_undefined_draws_are_counted_and_left_out() -> None:
 
 def test_bootstraps_say_what_they_lack() -> None:
     frame = alike()
-    with pytest.raises(StatisticsError, match='no column "bet" to draw by'):
+    with pytest.raises(StatisticsError, match=r'no column "bet" .* to draw by'):
         bootstrap(frame, mean, cluster=["bet"])
     with pytest.raises(StatisticsError, match="two clusters or more"):
         bootstrap(alike(1), mean, cluster=["deal"])
     with pytest.raises(StatisticsError, match="gives no numbers"):
         bootstrap(frame, lambda _: {}, cluster=["deal"], draws=2)
     for draws, level in ((1, 0.95), (10, 95)):
-        with pytest.raises(ValueError, match="two draws or more"):
+        with pytest.raises(StatisticsError, match=r"draws is 2 or more|not at 95"):
             bootstrap(frame, mean, cluster=["deal"], draws=draws, level=level)
 
 
@@ -188,9 +188,9 @@ def test_draws_without_a_group_do_not_count() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"value": "profit"}, 'no column "profit" to rank by'),
+        ({"value": "profit"}, 'no column "profit" .* to rank by'),
         ({"by": "one"}, "fewer than two groups"),
-        ({"draws": 1}, "two draws or more"),
+        ({"draws": 1}, "draws is 2 or more"),
     ],
 )
 def test_rankings_say_what_they_lack(options: dict[str, Any], said: str) -> None:
@@ -263,9 +263,9 @@ def test_correlations_of_few_rows_have_no_interval() -> None:
     ("options", "said"),
     [
         ({"x": "flat"}, '"flat" is 0.5 in every row'),
-        ({"y": "profit"}, 'no column "profit" to correlate'),
-        ({"method": "phi"}, "method is pearson, spearman, kendall"),
-        ({"level": 95}, "level between 0 and 1"),
+        ({"y": "profit"}, 'no column "profit" .* to correlate'),
+        ({"method": "phi"}, "method is one of pearson"),
+        ({"level": 95}, "between 0 and 1, not at 95"),
     ],
 )
 def test_correlations_say_what_they_lack(options: dict[str, Any], said: str) -> None:

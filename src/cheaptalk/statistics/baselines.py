@@ -86,12 +86,14 @@ def prediction_baselines(
 
     Raises:
         CheaptalkError: a learner's package is not installed.
-        StatisticsError: a column is absent, the outcome does not vary, or rows are too few.
-        ValueError: an argument makes no sense.
+        StatisticsError: an argument makes no sense, a column is absent, the outcome does not vary,
+            or rows are too few.
     """
     strange = [name for name in learners if name not in LEARNERS]
     if strange or not learners or not len(seeds) or not 0 < test < 1:
-        raise ValueError(f"learners are {', '.join(LEARNERS)}; seeds one or more; test in (0, 1)")
+        raise StatisticsError(
+            f"learners are {', '.join(LEARNERS)}; seeds one or more; test in (0, 1)"
+        )
     features, values, task = _prepared(frame, outcome, factors)
     for name in learners:
         _package(LEARNERS[name][0])
@@ -113,7 +115,12 @@ def _prepared(
     """One column a level, the outcome as numbers, and which of the two tasks it is."""
     demand_columns(frame, factors, "predict with")
     if not factors:
-        raise ValueError("Predictions need one factor or more")
+        raise StatisticsError("predictions need one factor or more")
+    for name in factors:
+        if frame.schema[name].is_nested():
+            raise StatisticsError(
+                f'"{name}" holds {frame.schema[name]}, and predictors are single values'
+            )
     task: Task = "number"
     if outcome in frame.columns and frame.schema[outcome] == pl.Boolean:
         task = "yes or no"

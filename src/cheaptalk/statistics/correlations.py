@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.special import ndtri
 
 from cheaptalk.rules.display import brief
-from cheaptalk.statistics.columns import StatisticsError, with_numbers
+from cheaptalk.statistics.columns import StatisticsError, demand_level, with_numbers
 from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.statistics.printout import Tabular
 from cheaptalk.statistics.resampling import bootstrap
@@ -98,13 +98,14 @@ def correlation(
         level: of the interval, in (0, 1).
 
     Raises:
-        StatisticsError: a column is absent or does not vary, or there are fewer than three rows.
-        ValueError: an argument makes no sense.
+        StatisticsError: an argument makes no sense, a column is absent or does not vary, or there
+            are fewer than three rows.
     """
-    if method not in TESTS or interval not in ("fisher", "bootstrap") or not 0 < level < 1:
-        raise ValueError(
-            f"method is {', '.join(TESTS)}; interval fisher or bootstrap; level between 0 and 1"
-        )
+    if method not in TESTS:
+        raise StatisticsError(f'method is one of {", ".join(TESTS)}, not "{method}"')
+    if interval not in ("fisher", "bootstrap"):
+        raise StatisticsError(f'interval is "fisher" or "bootstrap", not "{interval}"')
+    demand_level(level)
     used = with_numbers(frame, [x, y], "correlate")
     if len(used) < 3:
         raise StatisticsError(f'{len(used)} rows have both "{x}" and "{y}", and three are needed')

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from cheaptalk.rules.bounds import SHARE, SLACK
-from cheaptalk.statistics.columns import with_numbers
+from cheaptalk.statistics.columns import (
+    StatisticsError,
+    demand_clusters,
+    demand_columns,
+    demand_level,
+    demand_numbers,
+    with_numbers,
+)
 
 Numbers: TypeAlias = NDArray[Any]
 Bounds: TypeAlias = tuple[float, float]
@@ -120,10 +127,20 @@ def mean_intervals(
         skew that makes the interval too narrow; null where they are enough, and of shares.
 
     Raises:
-        StatisticsError: a value is not a number, or not finite.
+        StatisticsError: a column is absent, a value is not a number or not finite, or there is no
+            value or cluster column.
     """
+    demand_level(level)
+    demand_clusters(frame, cluster, "with_row_index makes one if rows are independent")
+    for names in (by, strata):
+        demand_columns(frame, names, "tell cells and strata apart by")
+    if not values:
+        raise StatisticsError("name one column or more to take means of")
+    demand_columns(frame, values, "take means of")
     cell = [*by, "measure"]
     given = bounds or {}
+    ends = (end for name in values for end in given.get(name, ()) if isinstance(end, str))
+    demand_numbers(frame, list(ends), "bound means by")
 
     def moments(names: Sequence[str]) -> pl.DataFrame:
         long = pl.concat(

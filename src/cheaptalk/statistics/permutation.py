@@ -10,7 +10,14 @@ from scipy import stats
 from scipy.special import comb
 
 from cheaptalk.rules.display import Printed
-from cheaptalk.statistics.columns import FloatArray, StatisticsError, demand_columns, with_numbers
+from cheaptalk.statistics.columns import (
+    FloatArray,
+    StatisticsError,
+    as_numbers,
+    demand_columns,
+    demand_draws,
+    with_numbers,
+)
 from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.statistics.printout import Tabular
 
@@ -73,17 +80,15 @@ def permutation_test(
         seed: a number or a generator, for the drawing.
 
     Raises:
-        StatisticsError: a sample is empty, or pairs do not match.
-        ValueError: a value is not finite.
+        StatisticsError: a sample is empty, a value is no finite number, or pairs do not match.
     """
-    one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    demand_draws(draws)
+    one, other = (as_numbers(sample, "samples") for sample in (first, second))
     if not len(one) or not len(other) or (paired and len(one) != len(other)):
         raise StatisticsError(
             f"a test compares two samples{' of equal length' if paired else ''}, "
             f"not {len(one)} values with {len(other)}"
         )
-    if not (np.isfinite(one).all() and np.isfinite(other).all()):
-        raise ValueError("Tests take finite numbers; leave undefined values out")
     sizes = (len(one), len(other))
     arrangements = 2.0 ** min(len(one), 60) if paired else comb(sum(sizes), len(one))
     difference = float(one.mean() - other.mean())
@@ -147,11 +152,12 @@ def pairwise_tests(
         cluster: the columns that tell clusters apart; none: every row by itself, unpaired only.
 
     Raises:
-        StatisticsError: a column is absent, or there are fewer than two groups to compare.
-        ValueError: paired without clusters.
+        StatisticsError: a column is absent, there are fewer than two groups to compare, or paired
+            tests have no clusters.
     """
     if paired and not cluster:
-        raise ValueError("Pairs are told by the columns of cluster, and there are none")
+        raise StatisticsError("paired tests need the columns in cluster that tell what pairs share")
+    demand_draws(draws)
     demand_columns(frame, [by, *cluster], "compare by")
     used = with_numbers(frame, [value], "compare by").drop_nulls(by)
     keyed = used if cluster else used.with_row_index("row")
@@ -199,7 +205,7 @@ def holm(p: Sequence[float] | FloatArray) -> FloatArray:
     [0.03, 0.06, 0.06]
 
     Raises:
-        ValueError: a p-value is not in [0, 1].
+        StatisticsError: a p-value is not in [0, 1].
     """
     values = _checked(p)
     order = np.argsort(values)
@@ -219,14 +225,14 @@ def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
     [0.03, 0.04, 0.04]
 
     Raises:
-        ValueError: a p-value is not in [0, 1].
+        StatisticsError: a p-value is not in [0, 1].
     """
     values = _checked(p)
     return np.asarray(stats.false_discovery_control(values)) if len(values) else values
 
 
 def _checked(p: Sequence[float] | FloatArray) -> FloatArray:
-    values = np.asarray(p, dtype=np.float64)
+    values = as_numbers(p, "p-values")
     if not ((values >= 0) & (values <= 1)).all():
-        raise ValueError("p-values lie between 0 and 1; leave out those that are not defined")
+        raise StatisticsError("p-values lie between 0 and 1; leave out those that are not defined")
     return values

@@ -8,7 +8,14 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from cheaptalk.statistics.columns import FloatArray, StatisticsError, demand_columns, with_numbers
+from cheaptalk.statistics.columns import (
+    FloatArray,
+    StatisticsError,
+    demand_columns,
+    demand_draws,
+    demand_level,
+    with_numbers,
+)
 from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.statistics.printout import Tabular
 from cheaptalk.statistics.resampling import Clusters, clusters_of
@@ -71,11 +78,11 @@ def rank_ranges(
         level: of the ranges, in (0, 1).
 
     Raises:
-        StatisticsError: a column is absent, or there are fewer than two groups or clusters.
-        ValueError: an argument makes no sense.
+        StatisticsError: an argument makes no sense, a column is absent, or there are fewer than two
+            groups or clusters.
     """
-    if draws < 2 or not 0 < level < 1:
-        raise ValueError("Bootstraps take two draws or more, and a level between 0 and 1")
+    demand_draws(draws)
+    demand_level(level)
     demand_columns(frame, [by], "rank by")
     used = with_numbers(frame, [value], "rank by").drop_nulls(by)
     names = sorted(used[by].unique().to_list())

@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit
 
 from cheaptalk.rules.errors import counted
-from cheaptalk.statistics.columns import StatisticsError, demand_columns
+from cheaptalk.statistics.columns import (
+    StatisticsError,
+    demand_columns,
+    demand_draws,
+    demand_level,
+)
 from cheaptalk.statistics.intervals import DEALS, FEW, few_clusters, without_rounding
 from cheaptalk.statistics.printout import Tabular
 
@@ -127,13 +132,17 @@ def bootstrap(
         level: of the intervals, in (0, 1).
 
     Raises:
-        StatisticsError: a column is absent, or there are fewer than two clusters.
-        ValueError: an argument makes no sense.
+        StatisticsError: an argument makes no sense, a column is absent, or there are fewer than two
+            clusters.
     """
-    if draws < 2 or not 0 < level < 1:
-        raise ValueError("Bootstraps take two draws or more, and a level between 0 and 1")
+    demand_draws(draws)
+    demand_level(level)
     clusters = clusters_of(frame, cluster, strata)
     estimate = statistic(frame)
+    if not isinstance(estimate, Mapping):
+        raise StatisticsError(
+            f'the statistic must return numbers by name, such as {{"mean": 1.5}}, not {estimate!r}'
+        )
     drawing = clusters.draws(draws, np.random.default_rng(seed))
     found = [statistic(frame[rows]) for rows in clusters.rows(drawing)]
     columns = {name: [_known(one[name]) for one in found] for name in estimate}

@@ -1,0 +1,168 @@
+"""What the public functions of statistics refuse: each in one sentence that says how to fix it."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cheaptalk import statistics
+from cheaptalk.statistics import (
+    StatisticsError,
+    benjamini_hochberg,
+    bootstrap,
+    correlation,
+    holm,
+    mean_intervals,
+    ols,
+    pairwise_tests,
+    permutation_test,
+    predicted_means,
+    prediction_baselines,
+    rank_ranges,
+    regressions,
+)
+
+Use = Callable[..., Any]
+
+
+def games() -> pl.DataFrame:
+    draw = np.random.default_rng(1)
+    return pl.DataFrame(
+        {
+            "configuration": ["c"] * 60,
+            "deal": [str(at // 2) for at in range(60)],
+            "model": ["a", "b"] * 30,
+            "gain": draw.normal(size=60),
+            "share": draw.random(60),
+        }
+    )
+
+
+def mean(frame: pl.DataFrame) -> dict[str, float | None]:
+    return {"mean": float(frame["gain"].to_numpy().mean()) if len(frame) else None}
+
+
+FIT = ols(games(), "gain", ["model"], reference={"model": "a"})
+FRAMES: dict[str, Use] = {
+    "mean_intervals": lambda frame, value="gain", by="model": mean_intervals(frame, [value], [by]),
+    "bootstrap": lambda frame, value="deal", by="deal": bootstrap(
+        frame, mean, cluster=[value], strata=[by], draws=9
+    ),
+    "correlation": lambda frame, value="gain", by="share": correlation(frame, value, by, draws=9),
+    "ols": lambda frame, value="gain", by="model": ols(frame, value, [by], reference={by: "a"}),
+    "regressions": lambda frame, value="gain", by="model": regressions(
+        frame, [value], [by], reference={by: "a"}
+    ),
+    "pairwise_tests": lambda frame, value="gain", by="model": pairwise_tests(
+        frame, value, by, paired=True, draws=9
+    ),
+    "rank_ranges": lambda frame, value="gain", by="model": rank_ranges(frame, value, by, draws=9),
+    "prediction_baselines": lambda frame, value="gain", by="model": prediction_baselines(
+        frame, value, [by], learners=["linear"], seeds=[1]
+    ),
+    "predicted_means": lambda frame, value="share", by="model": predicted_means(
+        FIT, [by], configurations=frame, weight=value
+    ),
+}
+"""Functions of a frame, by a column of numbers and one that tells rows apart."""
+SAMPLES: dict[str, Use] = {
+    "holm": holm,
+    "benjamini_hochberg": benjamini_hochberg,
+    "permutation_test": lambda values: permutation_test(values, [0.1, 0.2], paired=False),
+}
+"""Functions of lists of numbers."""
+
+
+def refused(use: Use, *arguments: Any, **options: Any) -> str:
+    """The sentence in which a use is refused."""
+    with pytest.raises(StatisticsError) as error:
+        use(*arguments, **options)
+    text = str(error.value)
+    assert "\n" not in text
+    assert len(text) < 300
+    return text
+
+
+def test_every_public_function_is_tested_here() -> None:
+    functions = {name for name in statistics.__all__ if name.islower()}
+    assert functions == {*FRAMES, *SAMPLES}
+
+
+@pytest.mark.parametrize("use", FRAMES.values(), ids=FRAMES)
+def test_a_column_that_is_not_there_is_named_with_the_nearest(use: Use) -> None:
+    frame = games().rename({"gain": "gains", "deal": "deals", "share": "shares"})
+    assert 'did you mean "' in refused(use, frame)
+    assert '"modle" (did you mean "model"?)' in refused(use, games(), by="modle")
+
+
+@pytest.mark.parametrize("name", [name for name in FRAMES if name != "bootstrap"])
+def test_a_column_of_texts_where_numbers_belong_is_refused(name: str) -> None:
+    frame = games().with_columns(pl.col("gain", "share").cast(pl.String))
+    assert re.search(
+        r'"(gain|share)" holds String, and numbers are needed', refused(FRAMES[name], frame)
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in FRAMES if name != "mean_intervals"])
+def test_an_empty_frame_is_refused(name: str) -> None:
+    refused(FRAMES[name], games().clear())
+
+
+def test_means_of_an_empty_frame_are_no_rows() -> None:
+    found = mean_intervals(games().clear(), ["gain"], ["model"])
+    assert found.is_empty()
+    assert found.columns == mean_intervals(games(), ["gain"], ["model"]).columns
+
+
+@pytest.mark.parametrize("name", [name for name in FRAMES if name != "predicted_means"])
+def test_a_frame_of_another_library_is_refused(name: str) -> None:
+    text = refused(FRAMES[name], games().to_dict())
+    assert text == "the frame must be a polars.DataFrame, not a builtins.dict"
+
+
+@pytest.mark.parametrize("use", SAMPLES.values(), ids=SAMPLES)
+@pytest.mark.parametrize("values", [["much", "more"], [0.1, None], [0.1, float("nan")], [[0.1]]])
+def test_samples_that_are_no_numbers_are_refused(use: Use, values: list[Any]) -> None:
+    assert "numbers" in refused(use, values)
+
+
+@pytest.mark.parametrize(
+    ("use", "options", "said"),
+    [
+        (mean_intervals, {"values": "gain"}, r'such as \["gain"\]'),
+        (mean_intervals, {"values": []}, "one column or more"),
+        (mean_intervals, {"values": ["gain"], "level": 95}, "not at 95"),
+        (mean_intervals, {"values": ["gain"], "cluster": []}, "to cluster by"),
+        (mean_intervals, {"values": ["gain"], "cluster": ["deals"]}, 'did you mean "deal"'),
+        (mean_intervals, {"values": ["gain"], "strata": ["game"]}, 'no column "game"'),
+        (mean_intervals, {"values": ["gain"], "bounds": {"gain": ("model", "share")}}, "String"),
+        (bootstrap, {"statistic": mean, "draws": 1}, "draws is 2 or more, not 1"),
+        (bootstrap, {"statistic": len}, "must return numbers by name"),
+        (bootstrap, {"statistic": mean, "level": 0}, "not at 0"),
+        (correlation, {"x": "gain", "y": "share", "method": "linear"}, 'not "linear"'),
+        (correlation, {"x": "gain", "y": "share", "interval": "exact"}, 'not "exact"'),
+        (correlation, {"x": "gain", "y": "share", "level": 2}, "not at 2"),
+        (pairwise_tests, {"value": "gain", "by": "model", "paired": True, "cluster": []}, "paired"),
+        (pairwise_tests, {"value": "gain", "by": "model", "paired": True, "draws": 0}, "not 0"),
+        (rank_ranges, {"value": "gain", "by": "model", "draws": 0}, "not 0"),
+        (ols, {"outcome": "gain", "factors": "model"}, "list of different names"),
+        (ols, {"outcome": "gain", "factors": ["model"], "level": -1}, "not at -1"),
+        (prediction_baselines, {"outcome": "gain", "factors": [], "learners": ["linear"]}, "one"),
+    ],
+)  # fmt: skip
+def test_an_argument_that_makes_no_sense_is_named(
+    use: Use, options: dict[str, Any], said: str
+) -> None:
+    assert re.search(said, refused(use, games(), **options))
+
+
+def test_of_many_columns_a_dozen_are_listed() -> None:
+    wide = games().with_columns(pl.lit(0).alias(f"column {at}") for at in range(50))
+    assert refused(FRAMES["ols"], wide, value="xyz").endswith("and 43 more) to explain")
+
+
+def test_a_column_correlates_with_itself() -> None:
+    assert correlation(games(), "gain", "gain", interval="fisher").estimate == pytest.approx(1)
