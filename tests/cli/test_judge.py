@@ -64,7 +64,8 @@ def test_the_reports_page_has_the_judges_too(talk: Command, tmp_path: Path) -> N
     assert 'id="judges"' in page
     assert "Cohen&#39;s kappa" in page
     assert "Too few deals for an interval: it takes 10." in page
-    (name,) = (name for name in Page(page).tables if name.startswith("judge-"))
+    name, verdicts = (name for name in Page(page).tables if name.startswith("judge-"))
+    assert verdicts == f"{name}-verdicts"
     assert not any("to" in row["Share found"].text for row in Page(page).rows(name))
 
 

@@ -6,6 +6,7 @@ from .items import Item, items_of
 from .judge_runs import Judging, judge, judge_async, verdict_frame
 from .judges import Judge, Verdict, first_item, judge_of, matches_for
 from .labels import Labels, take_labels, write_sheet
+from .reliability import Reliability, reliabilities
 from .rubrics import RUBRICS, Rubric, Scale, find_rubric, load_rubric, rubric_names
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Judging",
     "JudgingEstimate",
     "Labels",
+    "Reliability",
     "Rubric",
     "Scale",
     "Share",
@@ -34,6 +36,7 @@ __all__ = [
     "judge_of",
     "load_rubric",
     "matches_for",
+    "reliabilities",
     "rubric_names",
     "take_labels",
     "verdict_frame",

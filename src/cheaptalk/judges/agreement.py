@@ -149,7 +149,7 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     store.study(study)
     judges = judges_of(store, study)
     rubrics = {key: Rubric.model_validate(spec["rubric"]) for key, spec in judges.items()}
-    said = {key: _valid_verdicts(store, study, key) for key in judges}
+    said = {key: valid_verdicts(store, study, key) for key in judges}
     compare = partial(_compare, deals=deals_of(store, study), seed=seed)
     found = []
     for key, rubric in rubrics.items():
@@ -165,7 +165,8 @@ def agreements(store: Store, study: str, *, seed: int = 0) -> list[Agreement]:
     return found
 
 
-def _valid_verdicts(store: Store, study: str, judge: str) -> dict[str, dict[str, str]]:
+def valid_verdicts(store: Store, study: str, judge: str) -> dict[str, dict[str, str]]:
+    """Return the valid verdicts of a judge, by match and item."""
     found: dict[str, dict[str, str]] = {}
     for one in read_judgements(store, study=study, judge=judge):
         if one.verdict is not None:
@@ -272,7 +273,7 @@ def kappa(tables: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def interval(
-    tables: VerdictTables, statistic: TableStatistic, counts: TableStatistic, seed: int
+    tables: NDArray[Any], statistic: TableStatistic, counts: TableStatistic, seed: int
 ) -> Interval:
     """A statistic of all tables together, with its interval over resamples of deals.
 
@@ -301,13 +302,13 @@ def interval(
 
 
 def _resampled(
-    tables: VerdictTables, statistic: TableStatistic, draw: np.random.Generator
+    tables: NDArray[Any], statistic: TableStatistic, draw: np.random.Generator
 ) -> NDArray[np.float64]:
     """The statistic of resamples of the deals, as many as there are."""
     deals = len(tables)
     flat = tables.reshape(deals, -1).astype(float)
     values = []
-    at_once = max(1, CELLS // deals)
+    at_once = max(1, CELLS // max(deals, flat.shape[1]))
     for start in range(0, DRAWS, at_once):
         size = min(at_once, DRAWS - start)
         times = draw.multinomial(deals, np.full(deals, 1 / deals), size=size)

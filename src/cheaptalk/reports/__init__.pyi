@@ -9,7 +9,7 @@ from .recipes.latex import latex
 from .recipes.leaderboard import leaderboard
 from .recipes.parts import RECIPES, Answer, Charts, Lacking, Recipe, RecipePart, Text
 from .recipes.tables import Estimate, Header, ReportTable
-from .study.judges import JudgeSection, agreement_lines, judge_sections
+from .study.judges import JudgeSection, agreement_lines, judge_sections, reliability_line
 from .study.report import report, study_recipe
 from .transcripts import Exchange, exchanges, talk
 
@@ -40,6 +40,7 @@ __all__ = [
     "leaderboard",
     "metagame_report",
     "recipe_of",
+    "reliability_line",
     "report",
     "seats_json",
     "seats_report",

@@ -310,6 +310,8 @@ def _show_verdicts(store: ct.Store, study: str, as_json: bool) -> None:
         print_table("what people wrote", columns, rows)
     for section in sections:
         _verdicts(section)
+        for reliability in section.reliabilities:
+            say(ct.reports.reliability_line(reliability))
         for agreement in section.agreements:
             _agreement(agreement, section.names[agreement.reference])
         if section.alone:

@@ -1,13 +1,23 @@
 """What judges said of a study, summed up by judge and player, and how well they agree."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import polars as pl
 
-from cheaptalk.judges import CHECK, Agreement, Interval, Rubric, Share, agreements, verdict_frame
+from cheaptalk.judges import (
+    CHECK,
+    Agreement,
+    Interval,
+    Reliability,
+    Rubric,
+    Share,
+    agreements,
+    reliabilities,
+    verdict_frame,
+)
 from cheaptalk.judges.agreement import ENOUGH
 from cheaptalk.players import Kind
 from cheaptalk.records import Store
@@ -16,7 +26,7 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, Shown
 from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable
 from cheaptalk.rules import SHARE, counted
-from cheaptalk.statistics import mean_intervals
+from cheaptalk.statistics import DEALS, mean_intervals
 from cheaptalk.studies.lookup import reads_study
 from cheaptalk.text import capital, fixed
 
@@ -34,6 +44,8 @@ class JudgedPlayer:
         kinds: the judge's answers by kind, those without a valid verdict included.
         estimate: the share of finds, or the mean score; None without a valid verdict. It has no
             interval where it rests on fewer than ten deals, as agreement has none.
+        shares: the share of the items with a valid verdict that have each verdict of a rubric with
+            categories, with the same intervals.
     """
 
     player: str
@@ -41,6 +53,7 @@ class JudgedPlayer:
     verdicts: dict[str, int]
     kinds: dict[str, int]
     estimate: Estimate | None
+    shares: dict[str, Estimate]
 
     @property
     def invalid(self) -> int:
@@ -74,6 +87,7 @@ class JudgeSection:
         model: the model with its settings.
         players: by player, then all together.
         agreements: with the exact check and with other judges.
+        reliabilities: of all judges by the same rubric together.
         names: what the references are called.
         followers: the names of later judges that are held against this one.
     """
@@ -84,6 +98,7 @@ class JudgeSection:
     model: dict[str, Any]
     players: list[JudgedPlayer]
     agreements: list[Agreement]
+    reliabilities: list[Reliability]
     names: dict[str, str]
     followers: list[str]
 
@@ -117,13 +132,18 @@ class JudgeSection:
             "model": self.model,
             "quantity": self.quantity,
             "players": [
-                asdict(one) | {"estimate": one.estimate and _mean_as_json(one.estimate)}
+                asdict(one) | {"estimate": one.estimate and _mean_as_json(one.estimate),
+                               "shares": {label: _mean_as_json(share)
+                                          for label, share in one.shares.items()}}
                 for one in self.players
             ],
             "agreements": [
                 asdict(one) | {"items": one.items, "kappa": one.kappa._asdict()}
                 | {name: _as_json(getattr(one, name)) for name in SHARES}
                 for one in self.agreements
+            ],
+            "reliabilities": [
+                asdict(one) | {"alpha": one.alpha._asdict()} for one in self.reliabilities
             ],
         }  # fmt: skip
 
@@ -145,34 +165,52 @@ def judge_sections(store: Store, study: str) -> list[JudgeSection]:
         key: name if alike[name] == 1 else f"{name} ({key[:6]})" for key, name in called.items()
     }
     found = agreements(store, study) if judges else []
+    together = reliabilities(store, study) if judges else []
     sections = []
     for key, spec in judges.items():
         rubric = Rubric.model_validate(spec["rubric"])
         own = frame.filter(pl.col("judge") == key)
         labels = own["player"].drop_nulls().unique().sort().to_list()
         bounds = (rubric.scale.low, rubric.scale.high) if rubric.scale else SHARE
-        players = [_player(own.filter(pl.col("player") == one), one, bounds) for one in labels]
-        players.append(_player(own, "all", bounds))
+        kinds = [] if rubric.scale else rubric.labels
+        players = [
+            _player(own.filter(pl.col("player") == one), one, bounds, kinds) for one in labels
+        ]
+        players.append(_player(own, "all", bounds, kinds))
         between = [one for one in found if one.judge == key]
         followers = [names[one.judge] for one in found if one.reference == key]
         sections.append(
             JudgeSection(key, names[key], rubric, spec["model"], players, between,
+                         [one for one in together if key in one.raters],
                          names | {CHECK: CHECK}, followers)
         )  # fmt: skip
     return sections
 
 
-def _player(frame: pl.DataFrame, player: str, bounds: tuple[float, float]) -> JudgedPlayer:
-    found = mean_intervals(frame, ["score"], bounds={"score": bounds})
-    columns = ("mean", "low", "high", "error", "n", "clusters", "wanted")
-    one = None if found.is_empty() else Estimate(*found.select(columns).row(0))
-    if one and (one.clusters or 0) < ENOUGH:
-        one = one._replace(low=None, high=None)
+def _player(
+    frame: pl.DataFrame, player: str, bounds: tuple[float, float], labels: Sequence[str]
+) -> JudgedPlayer:
+    given = frame.drop_nulls("verdict").select(
+        *DEALS, *(pl.col("verdict").eq(label).alias(f"share.{label}") for label in labels)
+    )
+    shares = {label: _mean(given, f"share.{label}", SHARE) for label in labels}
     kinds = dict(frame["kind"].value_counts().iter_rows())
     return JudgedPlayer(
         player, len(frame), dict(frame["verdict"].drop_nulls().value_counts(sort=True).iter_rows()),
-        {kind.value: kinds[kind.value] for kind in Kind if kind.value in kinds}, one,
+        {kind.value: kinds[kind.value] for kind in Kind if kind.value in kinds},
+        _mean(frame, "score", bounds),
+        {label: share for label, share in shares.items() if share is not None},
     )  # fmt: skip
+
+
+def _mean(frame: pl.DataFrame, value: str, bounds: tuple[float, float]) -> Estimate | None:
+    """A mean with its interval, which it lacks on fewer than ten deals; None without a value."""
+    found = mean_intervals(frame, [value], bounds={value: bounds})
+    if found.is_empty():
+        return None
+    columns = ("mean", "low", "high", "error", "n", "clusters", "wanted")
+    mean = Estimate(*found.select(columns).row(0))
+    return mean if (mean.clusters or 0) >= ENOUGH else mean._replace(low=None, high=None)
 
 
 def judges_part(evidence: Evidence) -> Iterator[Shown]:
@@ -201,6 +239,24 @@ def judges_part(evidence: Evidence) -> Iterator[Shown]:
             ),
             judge.rubric.question, tuple(_remarks(judge)), counts=("item", "deal"),
         )  # fmt: skip
+        if len(labels) > 2 and judge.players[-1].shares:
+            yield _verdict_shares(judge)
+
+
+def _verdict_shares(judge: JudgeSection) -> ReportTable:
+    """The share of each verdict by player, with intervals."""
+    rows = [
+        {"player": player.player, "verdict": capital(label)} | _spread_out(share)
+        for player in judge.players
+        for label, share in player.shares.items()
+    ]
+    return ReportTable(
+        f"judge-{judge.digest[:6]}-verdicts", f"{judge.name}: each verdict",
+        pl.DataFrame(rows, infer_schema_length=None),
+        (Header("player", "Player"), Header("verdict", "Verdict"),
+         Header("score", "Share", "of the items with a verdict", 3)),
+        counts=("item", "deal"),
+    )  # fmt: skip
 
 
 def _found(judge: JudgeSection) -> Answer:
@@ -247,10 +303,20 @@ def _remarks(judge: JudgeSection) -> Iterator[str]:
         yield f"Too few deals for an interval: it takes {ENOUGH}."
     if judge.rubric.scale is None:
         yield f"Found: {', '.join(judge.rubric.finds)}."
+    for reliability in judge.reliabilities:
+        yield f"{reliability_line(reliability)}."
     for one in judge.agreements:
         yield f"Against {judge.names[one.reference]}: {'; '.join(agreement_lines(one))}."
     if judge.alone:
         yield f"{capital(judge.alone)}."
+
+
+def reliability_line(reliability: Reliability) -> str:
+    """Return how well all judges by a rubric agree, in words."""
+    ratings, items = reliability.ratings, counted(reliability.items, "item")
+    alpha = _number(reliability.alpha, f"{counted(ratings, 'verdict')} on {items}")
+    raters = counted(len(reliability.raters), "judge")
+    return f"Krippendorff's alpha ({reliability.metric}) of {raters}: {alpha}"
 
 
 def agreement_lines(one: Agreement) -> list[str]:
