@@ -68,7 +68,7 @@ def test_gates_decide_the_status_and_a_file_says_so(at_home: Command, tmp_path: 
 def test_what_cannot_be_is_told_before_anything_is_played(
     at_home: Command, tmp_path: Path, options: tuple[str, ...], said: str
 ) -> None:
-    before = {"format": 1, "player": "x", "battery": "mine-1", "size": "large",
+    before = {"format": 2, "player": "x", "battery": "mine-1", "size": "large",
               "values": {"rows": {}}}  # fmt: skip
     (tmp_path / "large.json").write_text(json.dumps(before))
     (tmp_path / "before.json").write_text(json.dumps(before | {"battery": "other-1"}))

@@ -79,7 +79,7 @@ def test_what_cannot_be_is_refused_before_anything_is_bought(
 ) -> None:
     written = {
         "list.json": [1],
-        "half.json": {"format": 1, "player": "you", "battery": "tiny-1"},
+        "half.json": {"format": 2, "player": "you", "battery": "tiny-1"},
         "other.json": {"format": 1, "player": "you", "battery": "tiny-0", "values": {"rows": {}}},
     }
     for name, data in written.items():

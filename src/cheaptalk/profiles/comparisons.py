@@ -1,4 +1,4 @@
-"""Two profiles of one battery, number by number, paired by deal, seat and other."""
+"""Two profiles of one battery, compared number by number over pairs of twin matches."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,27 +6,29 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import msgspec
+import numpy as np
 import polars as pl
 from msgspec import Struct
 
 from cheaptalk.profiles.batteries import Battery
-from cheaptalk.profiles.profiles import FORMAT, PAIRED, SAME, Profile
+from cheaptalk.profiles.profiles import FORMAT, LEVEL, PAIR, PAIRED, SAME, Profile
 from cheaptalk.profiles.quantities import ANYTHING
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.rules.bounds import Bounds
+from cheaptalk.rules.bounds import SLACK, Bounds
 from cheaptalk.rules.errors import first_line
-from cheaptalk.statistics import mean_intervals
+from cheaptalk.statistics import holm, mean_intervals, permutation_test
 from cheaptalk.text import fixed
 
-PAIR = PAIRED[:-1]
+OLD_FORMATS = (1,)
+"""Formats of profiles' files that were written once and cannot be compared."""
 VERDICTS = {True: ", better", False: ", worse", None: ""}
 
 
 class Values(Struct):
     """What stands behind the numbers of a profile in its file, with the columns of ``PAIRED``."""
 
-    rows: dict[str, list[tuple[str, str, str, str, float]]]
+    rows: dict[str, list[tuple[str, str, str, str, str, int, float]]]
 
 
 class Earlier(Struct):
@@ -36,6 +38,7 @@ class Earlier(Struct):
     player: str
     battery: str
     size: str = ""
+    draws: bool = True
     values: Values | None = None
 
 
@@ -47,7 +50,10 @@ class Change(NamedTuple):
         good: whether more of it is better, or less; empty where it depends.
         before, after: the means over what both played.
         change: their difference, match by match.
-        told: whether it changed by more than chance would, at 5 %, or changed without any chance.
+        told: whether it changed beyond chance: ``p`` is at most 0.05, or the interval between
+            scripts leaves out 0.
+        p: how often chance alone would change it as much, corrected by Holm's rule for all numbers
+            of the comparison; None between scripts, of which the interval decides.
     """
 
     key: str
@@ -57,6 +63,7 @@ class Change(NamedTuple):
     after: float
     change: Estimate
     told: bool
+    p: float | None = None
 
     @property
     def better(self) -> bool | None:
@@ -94,12 +101,18 @@ def read_profile(path: Path | str, battery: Battery, size: str) -> Mapping[str, 
     return cast(Mapping[str, Any], found)
 
 
-def _checked(earlier: object, battery: Battery, size: str) -> Values:
-    """What stands behind the numbers of an earlier profile that can be compared with.
+def _checked(earlier: object, battery: Battery, size: str) -> Earlier:
+    """An earlier profile whose numbers can be compared.
 
     Raises:
-        CheaptalkError: it is none, or one of another battery or size.
+        CheaptalkError: it is no profile, has another format, or is by another battery or size.
     """
+    data = earlier if isinstance(earlier, Mapping) else {}
+    if data.get("format") in OLD_FORMATS and data.get("battery") == battery.name:
+        raise CheaptalkError(
+            f"this profile has format {data['format']}, whose pairs are ambiguous; make the "
+            "profile again from its store, which asks the player nothing"
+        )
     try:
         found = msgspec.convert(earlier, Earlier)
     except msgspec.ValidationError:
@@ -116,52 +129,93 @@ def _checked(earlier: object, battery: Battery, size: str) -> Values:
             f"{found.player} has a profile of the size {found.size}, and this one is {size}: only "
             "profiles of one size compare"
         )
-    return found.values
+    return found
 
 
 def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
-    """What has changed since an earlier profile, in numbers that both have.
+    """Return what has changed since an earlier profile, for each number that both have.
+
+    A match of one profile is compared with its twin in the other: the same instance, seat, other
+    player, way of asking and repetition. Matches without a twin are left out.
+
+    The test of a change depends on whether chance can tell two equal players apart. If a model or
+    an agent plays, it can: the test flips the sign of each cluster's summed difference, since
+    either sign is then equally likely, whatever the distribution (:func:`.permutation_test`), and
+    Holm's rule holds the chance of any false change in the whole comparison at 5 %. Two equal
+    scripts play identical twins, so that no change between scripts is chance; the 95 % interval
+    over instances then decides whether the change is one-sided, number by number.
 
     Args:
         earlier: as :meth:`.Profile.as_json` gives it.
 
     Raises:
-        CheaptalkError: it is no profile, or one of another battery.
+        CheaptalkError: it is no profile, or one of another battery, size or format.
     """
-    rows = _checked(earlier, profile.battery, profile.size).rows
-    found = (_change(profile, key, rows.get(key)) for key in profile.numbers)
-    return [one for one in found if one is not None]
+    before = _checked(earlier, profile.battery, profile.size)
+    rows = {} if before.values is None else before.values.rows
+    pairs = {
+        key: pairs for key in profile.numbers
+        if (pairs := _pairs(profile, key, rows.get(key))) is not None
+    }  # fmt: skip
+    own = profile.seats.filter(player=profile.player)["draws"].any()
+    draws = before.draws or bool(own)
+    p_values = holm([_p(one) for one in pairs.values()]) if draws else [None] * len(pairs)
+    return [
+        _change(profile, key, one, None if p is None else float(p))
+        for (key, one), p in zip(pairs.items(), p_values, strict=True)
+    ]
 
 
-def _change(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) -> Change | None:
-    number = profile.numbers[key]
+def _pairs(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) -> pl.DataFrame | None:
+    """A number's pairs of twin matches with their ``change``; None if there are none.
+
+    Raises:
+        CheaptalkError: the earlier profile has two values for one match.
+    """
     if not rows:
         return None
     before = pl.DataFrame(rows, schema=list(PAIRED), orient="row").rename({"value": "before"})
-    now = number.of.values.filter(player=profile.player)
-    paired = now.join(before, PAIR).with_columns(change=pl.col("value") - pl.col("before"))
-    if paired.is_empty():
-        return None
-    least, most = number.of.bounds
-    change = _mean(paired, (least - most, most - least))
-    was, now_is = paired.select(pl.col("before", "value").mean()).row(0)
-    title, good = number.of.title, number.of.good
-    return Change(key, title, good, was, now_is, change, _told(_mean(paired, ANYTHING)))
+    now = profile.numbers[key].of.values.filter(player=profile.player)
+    try:
+        pairs = now.join(before, PAIR, validate="1:1", maintain_order="left")
+    except pl.exceptions.ComputeError:
+        raise CheaptalkError(f"{key}: the earlier profile has several values of a match") from None
+    return (
+        None if pairs.is_empty() else pairs.with_columns(change=pl.col("value") - pl.col("before"))
+    )
 
 
-def _mean(paired: pl.DataFrame, bounds: Bounds) -> Estimate:
+def _change(profile: Profile, key: str, pairs: pl.DataFrame, p: float | None) -> Change:
+    of = profile.numbers[key].of
+    least, most = of.bounds
+    change = _mean(pairs, (least - most, most - least))
+    was, now = pairs.select(pl.col("before", "value").mean()).row(0)
+    told = _leaves_out_0(_mean(pairs, ANYTHING)) if p is None else p <= LEVEL
+    return Change(key, of.title, of.good, was, now, change, told, p)
+
+
+def _mean(pairs: pl.DataFrame, bounds: Bounds) -> Estimate:
+    """The mean change with its interval, clustered as the matches of the later profile are."""
     row = mean_intervals(
-        paired, ["change"], cluster=["stratum", "cluster"], strata=["stratum"],
+        pairs, ["change"], cluster=["stratum", "cluster"], strata=["stratum"],
         bounds={"change": bounds},
     ).row(0, named=True)  # fmt: skip
     return Estimate(row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
                     row["wanted"])  # fmt: skip
 
 
-def _told(change: Estimate) -> bool:
-    """Whether a change is more than chance would do; what changed alike everywhere is."""
+def _leaves_out_0(change: Estimate) -> bool:
+    """Whether a change is one-sided; one that is the same in every instance is."""
     if abs(change.value or 0) <= SAME:
         return False
     if change.low is None or change.high is None:
         return change.error == 0
     return not change.low <= 0 <= change.high
+
+
+def _p(pairs: pl.DataFrame) -> float:
+    """How often flipping the signs of the clusters' changes moves the mean as much."""
+    clusters = pairs.group_by("stratum", "cluster").agg(pl.col("change").sum())
+    sums = clusters["change"].sort().to_numpy()
+    moved = sums[np.abs(sums) > SLACK]
+    return permutation_test(moved, np.zeros(len(moved)), paired=True).p if len(moved) else 1.0

@@ -21,7 +21,8 @@ from cheaptalk.rules.display import brief
 from cheaptalk.statistics import holm, mean_intervals, permutation_test
 from cheaptalk.whole_files import whole_file
 
-FORMAT = 1
+FORMAT = 2
+"""Of a profile's file; format 1 lacked ``way`` and ``repeat``, so that its pairs were ambiguous."""
 MOST = 0.5
 """The share of matches that is to be played to the end, if anything else is to be told."""
 PLACES = 2
@@ -31,7 +32,10 @@ SAME = 0.005
 LEVEL = 0.05
 """What chance alone may do at most, of what is told as beyond it."""
 SEAT = ("configuration", "place")
-PAIRED = ("configuration", "deal", "place", "other", "value")
+PAIR = ("configuration", "deal", "place", "other", "way", "repeat")
+"""What a match of one profile and its twin in another have in common: no two values of a number
+share all of it."""
+PAIRED = (*PAIR, "value")
 """The columns of the values that a profile's file keeps behind each number."""
 
 
@@ -113,7 +117,7 @@ class Profile:
         mine = self.seats.filter(player=self.player)
         return {
             "format": FORMAT, "player": self.player, "battery": self.battery.name,
-            "size": self.size, "study": self.study,
+            "size": self.size, "study": self.study, "draws": bool(mine["draws"].any()),
             "matches": mine["match"].n_unique(),
             "calls": int(mine["calls"].sum()),
             "tokens": int(mine["tokens"].sum()) if "tokens" in self.numbers else None,
@@ -202,8 +206,12 @@ def _number(of: Quantity, player: str, battery: Battery, table: pl.DataFrame) ->
     seats = of.values.filter(player=player).select(SEAT).unique()
     if seats.is_empty():
         return None
-    values = of.values.join(seats, SEAT)
-    filled = table.join(seats, SEAT).group_by("player").agg(pl.struct(SEAT).n_unique().alias("of"))
+    values = of.values.join(seats, SEAT, validate="m:1")
+    filled = (
+        table.join(seats, SEAT, validate="m:1")
+        .group_by("player")
+        .agg(pl.struct(SEAT).n_unique().alias("of"))
+    )
     whole = set(filled.filter(pl.col("of") == len(seats))["player"]) & set(values["player"])
     who = [player, *(name for name in battery.panel if name != player and name in whole)]
     values = values.filter(pl.col("player").is_in(who))

@@ -42,8 +42,8 @@ THEMES: dict[Theme, str] = {
 CELL = ("part", "role", "other")
 DEAL = ("configuration", "deal", "place")
 COLUMNS = (
-    "player", "other", "place", "match", "game", "configuration", "deal", "stratum", "cluster",
-    "value",
+    "player", "other", "place", "match", "game", "configuration", "deal", "way", "repeat", "draws",
+    "stratum", "cluster", "value",
 )  # fmt: skip
 """Those of a quantity's values: who met whom where, in which match, which part of the design it is
 (``stratum``) and with which matches it shares its luck (``cluster``), and what came of it."""
@@ -113,7 +113,8 @@ def known_keys(battery: Battery) -> list[str]:
 
 def _defined(one: Quantity) -> Quantity:
     defined = one.values.filter(pl.col("value").is_not_null())
-    return one._replace(values=defined.select(COLUMNS))
+    named = defined.with_columns(pl.col("way").fill_null(""))
+    return one._replace(values=named.select(COLUMNS))
 
 
 def _valued(frame: pl.DataFrame, value: pl.Expr | str) -> pl.DataFrame:
@@ -178,7 +179,7 @@ def _regret(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     panel = played.filter(pl.col("player").is_in(list(battery.panel)))
     means = panel.group_by(*CELL, "player").agg(pl.col("earned").mean())
     best = means.group_by(CELL).agg(best=pl.col("earned").max())
-    joined = played.join(best, CELL)
+    joined = played.join(best, CELL, validate="m:1")
     about = (
         "What the best of the panel in its seat got on the same deals against the same other, less "
         "what the player got."
@@ -351,9 +352,10 @@ def _words(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     )
     silent, *manners = list(battery.talkers) or [""]
     talk = talked.filter(~pl.col("part").is_in(list(_secret(battery))))
-    base = talk.filter(other=silent).select("player", *DEAL, plain="earned")
+    twin = ("player", *DEAL, "repeat")
+    base = talk.filter(other=silent).select(*twin, plain="earned")
     for manner in manners:
-        said = talk.filter(other=manner).join(base, ["player", *DEAL])
+        said = talk.filter(other=manner).join(base, twin, validate="1:1")
         values = _valued(said, pl.col("earned") - pl.col("plain"))
         title = f"Moved: {manner.replace('_', ' ')}"
         yield Quantity(
@@ -409,7 +411,7 @@ def _apart(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
     """How far apart the players of twin matches ask who had been offered the same, as values of the
     first of them."""
     plain = other.select(*TWIN, plain="asked", before="offered")
-    twins = one.join(plain, TWIN, maintain_order="left")
+    twins = one.join(plain, TWIN, maintain_order="left", validate="1:1")
     alike = twins.filter((pl.col("offered") - pl.col("before")).abs() < ROUNDING)
     apart = (pl.col("asked") - pl.col("plain")).abs().round(9)
     return _valued(alike, apart).drop("plain", "before")

@@ -24,7 +24,8 @@ SCHEMA: dict[str, Any] = {
     "player": pl.String, "other": pl.String, "match": pl.String, "game": pl.String,
     "part": pl.String, "configuration": pl.String, "deal": pl.String, "place": pl.String,
     "role": pl.String, "stratum": pl.String, "cluster": pl.String, "words": pl.Boolean,
-    "way": pl.String, "number": pl.Int64, "began": pl.Boolean, "asked": pl.Float64,
+    "way": pl.String, "repeat": pl.Int64, "draws": pl.Boolean, "number": pl.Int64,
+    "began": pl.Boolean, "asked": pl.Float64,
     "offered": pl.Float64, "finished": pl.Boolean, "forfeited": pl.Boolean,
     "earned": pl.Float64, "left": pl.Float64,
     "agreed": pl.Float64, "given": pl.Float64, "said": pl.Int64, "false": pl.Int64,
@@ -55,6 +56,7 @@ def seats(
     ``configuration``, ``deal``, ``place``, ``role``, ``stratum`` and ``cluster`` (see
     :func:`apart`), ``words`` (whether a talker is the other),
     ``way`` (how a question is asked that is asked anew, empty for the plain way; null elsewhere),
+    ``repeat`` (of the match on its deal), ``draws`` (see :func:`draws`),
     ``number`` (of that question within its part), ``began`` (whether the player answered first),
     ``asked`` and ``offered`` (see :func:`.first_asked`), ``finished``, ``forfeited`` (by the
     player), ``earned`` and ``given`` (shares of what the player and the other could have had; see
@@ -100,13 +102,14 @@ def _rows(
     for place in labels:
         other = next(one for one in labels if one != place)
         kinds = record.kinds.get(place, {})
+        way, number = _anew(record, battery, told.get(labels[place]), told.get(labels[other]))
         mine = [one.true for one in said if _place(record, one.seat) == place]
         counted = sum(kinds.values())
         good = kinds.get(Kind.OK.value, 0)
         row = [
             record.id, record.game, part, record.configuration.digest, record.deal_key, place,
             roles[place], *apart(record, place, labels[other]), labels[other] in battery.talkers,
-            *_anew(record, battery, told.get(labels[place]), told.get(labels[other])),
+            way, record.repeat, draws(record), number,
             _began(result, place), *_first_asked(result, place),
             result is not None, _forfeited(record, kinds), earned[place],
             _measured(result, "efficiency"), _measured(result, "agreement"), earned[other],
@@ -118,7 +121,8 @@ def _rows(
             *_judged(verdicts.get((record.id, place))),
         ]  # fmt: skip
         for own, their in product(names[place], names[other]):
-            yield [own, their, *row]
+            if own != their or labels[place] == labels[other]:
+                yield [own, their, *row]
 
 
 def _anew(
@@ -201,10 +205,18 @@ def apart(record: MatchRecord, place: str, other: str) -> tuple[str, str]:
     and every match is a draw of its own.
     """
     configuration = record.configuration.digest
-    draws = any("model" in seat["spec"] for seat in record.seats.values())
-    if draws and record.rules.deal_type is Deal:
+    if draws(record) and record.rules.deal_type is Deal:
         return f"{configuration} {place} {other}", record.id
     return configuration, record.deal_key
+
+
+def draws(record: MatchRecord) -> bool:
+    """Return whether a model or an agent plays, so that a replay of the instance may differ.
+
+    Scripts take all their randomness from the instance: two matches of the same scripts on it are
+    identical, and any difference between two scripts on it is theirs.
+    """
+    return any("model" in seat["spec"] for seat in record.seats.values())
 
 
 def _place(record: MatchRecord, seat: str) -> str:

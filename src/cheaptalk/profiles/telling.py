@@ -76,7 +76,7 @@ def _chosen(profile: Profile, own: pl.DataFrame) -> Iterator[Choice]:
     if regret is not None:
         by = ("match", "place")
         values = regret.of.values.filter(player=profile.player).select(*by, regret="value")
-        ranked = own.join(values, by, maintain_order="left")
+        ranked = own.join(values, by, maintain_order="left", validate="1:1")
         best = ranked.sort("earned", -pl.col("regret"), descending=True, maintain_order=True)
         worst = ranked.sort("regret", descending=True, maintain_order=True)
         yield Choice("Its best", best.row(0, named=True), _settled)
@@ -105,13 +105,15 @@ def _most_moved(profile: Profile, own: pl.DataFrame) -> Choice | None:
         return None
     values = pl.concat(every).select("match", "place", change="value")
     values = values.filter(pl.col("change").abs() > 10**-PLACES)
-    said = own.filter("words").join(values, ["match", "place"], maintain_order="left")
+    said = own.filter("words").join(
+        values, ["match", "place"], maintain_order="left", validate="1:1"
+    )
     said = said.sort(
         pl.col("change").abs(), -pl.col("change"), descending=True, maintain_order=True
     )
     silent = next(iter(profile.battery.talkers), "")
     for row in said.iter_rows(named=True):
-        same = {key: row[key] for key in ("configuration", "deal", "place")}
+        same = {key: row[key] for key in ("configuration", "deal", "place", "repeat")}
         twin = own.filter(other=silent, **same)
         return Choice("Most moved by words", row, _parting, twin["match"][0])
     return None

@@ -1,0 +1,173 @@
+"""Comparisons of two profiles: unique pairs, correct means, and few false changes."""
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.models.calls import ModelCall
+from cheaptalk.models.scripted import SAYS, legal
+from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.comparisons import changes
+from cheaptalk.profiles.profiles import PAIR, Number, Profile, profile_of
+from cheaptalk.profiles.quantities import Quantity
+from cheaptalk.reports.recipes.tables import Estimate
+
+BATTERY = Battery.model_validate({
+    "name": "short-1",
+    "sizes": {"small": 2},
+    "panel": {
+        "fair": {"meaning": "offers half", "player": "equal_split"},
+        "hard": {"meaning": "gives way late", "player": {"strategies": {"bargaining": "boulware"}}},
+    },
+    "talkers": {
+        "silent": {"strategy": "talker", "manner": "silent"},
+        "urgent": {"strategy": "talker", "manner": "urgent"},
+    },
+    "parts": {"pie": {"title": "A pie", "game": "bargaining",
+                      "fixed": {"money": 100, "horizon": 3, "messages": False}}},
+    "words": {"pie-words": {"title": "A pie, with words", "game": "bargaining",
+                            "fixed": {"money": 200, "horizon": 3, "messages": True}}},
+    "anew": {"pie-anew": {"title": "A pie, asked anew", "game": "bargaining",
+                          "fixed": {"money": 300, "horizon": 3, "messages": False}, "deals": 2,
+                          "ways": {"words": {"style": "reworded"},
+                                   "scale": {"fixed": {"money": 900_000}}}}},
+})  # fmt: skip
+"""A battery with all kinds of matches, some of which differ only in the way of asking."""
+
+
+def profile_of_agent(folder: Path, name: str) -> Profile:
+    """The profile of ``script/echo``."""
+    entry = ct.players.RosterEntry.model_validate({"model": "script/echo", "tries": 2})
+    study = BATTERY.study(name, entry, "small")
+    with ct.Store.open(folder / name, create=True) as store:
+        ct.run(study, store, workers=1)
+        return profile_of(store, study.name, name, entry, BATTERY, "small")
+
+
+def failing_every(n: int) -> Any:
+    """An agent that answers legally at random, and every n-th time with nonsense."""
+    requests = count(1)
+    chosen = np.random.default_rng(n)
+
+    def reply(call: ModelCall) -> str:
+        if next(requests) % n == 0:
+            return "no answer"
+        if call.form is not None and call.form.name == "Reply":
+            return json.dumps({"decision": chosen.choice(["accept", "reject"]).item()})
+        return legal(call)
+
+    return reply
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Profile, Profile]]:
+    """Two versions of an agent under different names."""
+    folder = tmp_path_factory.mktemp("versions")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SAYS, "echo", failing_every(7))
+        before = profile_of_agent(folder, "firm-1")
+        patch.setitem(SAYS, "echo", failing_every(3))
+        yield before, profile_of_agent(folder, "firm-2")
+
+
+def test_no_two_values_of_a_number_share_their_pair_key(
+    versions: tuple[Profile, Profile],
+) -> None:
+    for profile in versions:
+        for key, number in profile.numbers.items():
+            values = number.of.values.filter(player=profile.player)
+            assert values.select(PAIR).is_unique().all(), key
+
+
+def test_each_change_equals_a_plain_loop_over_the_exported_values(
+    versions: tuple[Profile, Profile],
+) -> None:
+    before, after = (json.loads(json.dumps(one.as_json())) for one in versions)
+    compared = {one.key: one for one in changes(versions[1], before)}
+    columns = before["values"]["columns"]
+    checked = 0
+    for key, rows in after["values"]["rows"].items():
+        pairs = []
+        for row in rows:
+            twins = [
+                other for other in before["values"]["rows"].get(key, [])
+                if all(row[n] == other[n] for n, name in enumerate(columns) if name != "value")
+            ]  # fmt: skip
+            assert len(twins) <= 1
+            pairs += [(twin[-1], row[-1]) for twin in twins]
+        if not pairs:
+            assert key not in compared
+            continue
+        checked += 1
+        one = compared[key]
+        assert one.before == pytest.approx(sum(was for was, _ in pairs) / len(pairs))
+        assert one.after == pytest.approx(sum(now for _, now in pairs) / len(pairs))
+        assert one.change.value == pytest.approx(sum(b - a for a, b in pairs) / len(pairs))
+        assert one.change.n == len(pairs)
+    assert {"valid", "steady", "steady.words", "steady.scale", "earned", "words.urgent"} <= {
+        *compared
+    }
+    assert checked == len(compared)
+
+
+def synthetic(name: str, numbers: dict[str, np.ndarray[Any, Any]]) -> Profile:
+    """A profile of a drawing player with given values, each a match and cluster of its own."""
+    made = {}
+    for key, values in numbers.items():
+        n = len(values)
+        frame = pl.DataFrame({
+            "player": [name] * n, "other": "fair", "place": "alice", "match": map(str, range(n)),
+            "game": "bargaining", "configuration": "c", "deal": [str(one) for one in range(n)],
+            "way": "", "repeat": [0] * n, "draws": True, "stratum": "c",
+            "cluster": [str(one) for one in range(n)], "value": values,
+        })  # fmt: skip
+        of = Quantity(key, "earned", key, "share", "more", "", frame, (0.0, 1.0))
+        made[key] = Number(of, Estimate(float(values.mean())), {})
+    seats = pl.DataFrame({"player": [name], "match": ["0"], "calls": [0], "tokens": [0],
+                          "dollars": [0.0], "draws": [True]})  # fmt: skip
+    return Profile(name, BATTERY, "small", "study", seats, made)
+
+
+def test_equal_players_seldom_show_any_change() -> None:
+    chance = np.random.default_rng(1)
+    false = 0
+    for _ in range(25):
+        before, after = (
+            synthetic(name, {f"n{key}": (chance.random(8) < 0.5).astype(float)
+                             for key in range(10)})
+            for name in ("one", "two")
+        )  # fmt: skip
+        false += any(one.told for one in changes(after, json.loads(json.dumps(before.as_json()))))
+    assert false <= 3
+
+
+def test_a_real_change_is_reported_among_many_numbers_that_stayed() -> None:
+    chance = np.random.default_rng(2)
+    stayed = {f"n{key}": chance.random(40) for key in range(12)}
+    low, high = chance.random(40) * 0.5, 0.4 + chance.random(40) * 0.5
+    before = synthetic("one", {**stayed, "moved": low})
+    after = synthetic("two", {**{key: chance.permutation(one) for key, one in stayed.items()},
+                              "moved": high})  # fmt: skip
+    found = changes(after, json.loads(json.dumps(before.as_json())))
+    assert [one.key for one in found if one.told] == ["moved"]
+
+
+def test_a_file_of_the_ambiguous_format_is_refused_with_the_cure() -> None:
+    after = synthetic("two", {"n": np.array([0.0, 1.0])})
+    with pytest.raises(ct.CheaptalkError, match="has format 1, whose pairs are ambiguous; make"):
+        changes(after, after.as_json() | {"format": 1})
+
+
+def test_a_file_with_two_values_of_one_match_is_refused() -> None:
+    after = synthetic("two", {"n": np.array([0.0, 1.0])})
+    before = json.loads(json.dumps(after.as_json()))
+    before["values"]["rows"]["n"] *= 2
+    with pytest.raises(ct.CheaptalkError, match="n: the earlier profile has several values"):
+        changes(after, before)
