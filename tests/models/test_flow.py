@@ -6,6 +6,7 @@ from hypothesis import strategies as some
 
 from cheaptalk.models import Failure, Reply
 from cheaptalk.models.flow_control import (
+    BREATH,
     CEILING,
     DENIALS,
     GRACE,
@@ -359,6 +360,39 @@ def test_a_server_that_has_worked_has_patience_and_comes_back(clock: Clock, repl
     assert until_next(lane, clock) == LONGEST, "one call a minute still finds out"
     fail(lane, ANSWER, 1)
     assert lane.given_up is None
+
+
+@pytest.mark.parametrize("reply", [unreachable(), refused(404), refused(400)])
+def test_an_agent_that_answers_others_is_not_given_up_for_requests_on_which_it_crashes(
+    clock: Clock, reply: Reply
+) -> None:
+    lane = lane_at(clock, name="agent/mine@http://localhost:1/act")
+    fail(lane, ANSWER, 1)
+    fail(lane, reply, 2 * REJECTIONS)
+    clock.now += PATIENCE
+    fail(lane, reply, 1)
+    assert lane.given_up is None
+    assert until_next(lane, clock) <= BREATH, "others need not wait for it"
+    retries = Retries(lane)
+    sendings = SENDINGS[Trouble.BROKEN] if reply.retry else 1
+    found = [retries.wait(reply) for _ in range(sendings)]
+    assert [one is None for one in found] == [False] * (sendings - 1) + [True]
+
+
+def test_an_agent_that_is_gone_is_waited_for(clock: Clock) -> None:
+    lane = lane_at(clock, name="agent/mine@http://localhost:1/act")
+    fail(lane, ANSWER, 1)
+    fail(lane, NOBODY_THERE, IN_A_ROW)
+    assert Retries(lane).wait(NOBODY_THERE) is not None
+    clock.now += PATIENCE
+    fail(lane, NOBODY_THERE, 1)
+    assert lane.given_up is not None
+
+
+def test_an_agent_that_hangs_on_a_request_is_sent_it_once_more(clock: Clock) -> None:
+    retries = Retries(lane_at(clock, name="agent/mine@http://localhost:1/act"))
+    assert retries.wait(late()) is not None
+    assert retries.wait(late()) is None
 
 
 # Sending again

@@ -10,7 +10,7 @@ import math
 import random
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
 from typing import NamedTuple
@@ -62,6 +62,10 @@ OVERLOAD = frozenset({429, 503, 529})
 DENIAL = frozenset({301, 302, 303, 307, 308, 401, 402, 403, 404, 407, 429})
 SENDINGS = {Trouble.TIMED_OUT: 3, Trouble.BROKEN: 5, Trouble.DENIED: 1, Trouble.REJECTED: 1}
 """How often a call is sent in all before this trouble is final; overload has patience instead."""
+AGENTS = ("agent/", "guest/")
+"""How the names of programs begin that answer for themselves, with no provider behind them."""
+SENDINGS_TO_AGENTS = SENDINGS | {Trouble.TIMED_OUT: 2}
+"""The same for an agent: a program that hangs on a request mostly hangs on it again."""
 FIRST_WAIT = 0.5
 """Seconds within which a failed call is sent again; doubled each time."""
 
@@ -111,7 +115,7 @@ class Retries:
             self.waiting_since = min(self.waiting_since, now := self.lane.clock())
             if now - self.waiting_since >= self.lane.patience:
                 return None
-        elif self.met[trouble] >= SENDINGS[trouble]:
+        elif self.met[trouble] >= self.lane.sendings[trouble]:
             return None
         longest = min(LONGEST, FIRST_WAIT * 2.0 ** min(self.met.total() - 1, 30))
         return min(reply.retry_after or 0.0, LONGEST) + self.lane.luck.uniform(0, longest)
@@ -192,9 +196,24 @@ class Lane:
         """Calls that may be under way now."""
         return self.fixed or max(1, int(self.limit))
 
+    @property
+    def sendings(self) -> Mapping[Trouble, int]:
+        """How often a call is sent in all before its trouble is final."""
+        return SENDINGS_TO_AGENTS if self._is_agent else SENDINGS
+
+    @property
+    def _is_agent(self) -> bool:
+        return self.name.startswith(AGENTS)
+
     def away(self, broken: Reply) -> bool:
-        """Whether a broken call tells not of itself but of a server that did answer and is away."""
-        return self.answered > 0 and (broken.unreached or self._row.total() >= IN_A_ROW)
+        """Whether a broken call shows that a server which did answer is away, rather than a fault
+        of the call.
+
+        An agent that was reached and broke, by a status 500 or a closed connection, has failed on
+        this request, however many such requests follow each other.
+        """
+        several = self._row.total() >= IN_A_ROW and not self._is_agent
+        return self.answered > 0 and (broken.unreached or several)
 
     def wait(self) -> float:
         """Seconds until another call may go out; infinite until one comes back."""
@@ -232,7 +251,7 @@ class Lane:
         self._row[trouble] += 1
         if current:
             self._listen()
-            self._brake(trouble, reply.retry_after)
+            self._brake(trouble, reply)
         self.given_up = self._verdict(reply) or self.given_up
 
     def _hear_answer(self, sent: Sent, current: bool) -> None:
@@ -256,9 +275,14 @@ class Lane:
             self._heard /= 2
             self._signs /= 2
 
-    def _brake(self, trouble: Trouble, retry_after: float | None) -> None:
+    def _crashed(self, reply: Reply) -> bool:
+        """Whether an agent that answers other requests was reached and failed on this one."""
+        return self._is_agent and self.answered > 0 and _was_reached(reply)
+
+    def _brake(self, trouble: Trouble, reply: Reply) -> None:
         """Slow down where a failure is a sign of overload, or of an outage."""
         outage = trouble is Trouble.BROKEN and self._row.total() >= IN_A_ROW
+        outage = outage and not self._crashed(reply)
         overload = trouble in (Trouble.OVERLOADED, Trouble.TIMED_OUT)
         if not (overload or outage):
             return
@@ -273,7 +297,7 @@ class Lane:
             self.limit = max(1.0, self.limit * DECREASE)
             self._rising = False
         if trouble is not Trouble.TIMED_OUT:
-            self._pause(retry_after or 0.0, outage)
+            self._pause(reply.retry_after or 0.0, outage)
 
     def _pause(self, asked: float, outage: bool) -> None:
         """Pause for a moment, or for what the server asked if a second call confirms it."""
@@ -286,7 +310,9 @@ class Lane:
         self._turned_away += 1
 
     def _verdict(self, reply: Reply) -> GivenUp | None:
-        """Whether to give up, after a failure."""
+        """Whether to give up, after a failure; never for requests on which an agent crashes."""
+        if self._crashed(reply):
+            return None
         row, detail = self._row, reply.detail or trouble_of(reply)
         if row[Trouble.DENIED] >= DENIALS or row[Trouble.REJECTED] >= REJECTIONS:
             count = max(row[Trouble.DENIED], row[Trouble.REJECTED])
@@ -321,6 +347,12 @@ class Lane:
         if self.name.startswith("guest/"):
             return "; see that it answers as it should"
         return "; see that its URL is right and its server up and in order"
+
+
+def _was_reached(reply: Reply) -> bool:
+    """Whether a server took a call and brought no answer to it, neither overloaded nor late."""
+    broken = (Trouble.BROKEN, Trouble.DENIED, Trouble.REJECTED)
+    return not reply.unreached and trouble_of(reply) in broken
 
 
 class _Door:
