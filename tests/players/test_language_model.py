@@ -100,16 +100,17 @@ def test_an_answer_that_does_not_count_is_asked_again_with_the_reason() -> None:
     calls, answer = think(model(), table().asked("left"), *replies)
     asked = [call.messages for call in calls if isinstance(call, ModelCall)]
     illegal = "the sum is no less than your card"
+    request = OPENING[-1][1]
     why = "no answer could be read from the reply: it contains no JSON object"
     first = (
         ("assistant", "Let me think."),
-        ("user", f"That answer does not count: {why}.\n\nPlease answer again. {HOW}"),
+        ("user", f"That answer does not count: {why}.\n\nPlease answer again.\n\n{request}"),
     )
     second = (
         ("assistant", '{"number": 1, "message": ""}'),
         (
             "user",
-            f"That answer does not count: {illegal}.\n\nPlease answer again. {HOW}",
+            f"That answer does not count: {illegal}.\n\nPlease answer again.\n\n{request}",
         ),
     )
     assert asked == [

@@ -71,7 +71,7 @@ class LanguageModel:
     The briefing is the system message. What happened since the last answer becomes one user
     message, ending in the question and how to answer it; the model's own past answers stand
     between them in canonical form. A reply that cannot be read or is illegal is answered with the
-    reason, and asked again, ``tries`` times in all; after a refusal the same is
+    reason and the whole request again, up to ``tries`` times in all; after a refusal the same is
     asked once more. A persona stands before the briefing, advice on how to think after the open
     question; neither is repeated for past ones.
 
@@ -95,7 +95,7 @@ class LanguageModel:
         mended = False
         if talk.unsummarised:
             messages = [*talk.past(), user_message([SUM_UP])]
-            summary = yield from self._read(talk.seat, messages, _words, SUM_UP, None)
+            summary = yield from self._read(talk.seat, messages, _words, None)
             if summary.value is None:
                 return Answer(None, summary.kind)
             talk.sum_up(SUM_UP, summary.value)
@@ -175,17 +175,21 @@ class LanguageModel:
             return question.codec.read(text, question.ask, cut_off=cut_off)
 
         form = question.form(self.answers)
-        return self._read(question.ask.seat, messages, read, question.how, form)
+        return self._read(question.ask.seat, messages, read, form)
 
     def _read(
         self,
         seat: str,
         messages: Sequence[ChatMessage],
         read: Callable[[str, bool], T],
-        how: str,
         form: AnswerForm | None,
     ) -> Finding[T]:
-        """Ask until the reply can be read, as often as this player is asked."""
+        """Ask until the reply can be read, as often as this player is asked.
+
+        A retry ends with the reason and the whole request, so that an agent that reads the last
+        message only can answer it.
+        """
+        request = messages[-1].content
         kind = Kind.UNPARSABLE
         more: list[ChatMessage] = []
         for attempt in range(self.tries):
@@ -207,7 +211,7 @@ class LanguageModel:
             except Unreadable as problem:
                 kind, why = fault(problem, reply)
                 if self.prompt.reask == "reason":
-                    more += [assistant_message(echoed(reply.text)), _again(why, how)]
+                    more += [assistant_message(echoed(reply.text)), _again(why, request)]
             else:
                 return Found(value, Kind.REPAIRED if attempt else Kind.OK, reply.text)
         return Found(None, kind)
@@ -222,5 +226,5 @@ def _words(text: str, cut_off: bool) -> str:
     return text.strip()
 
 
-def _again(why: str, how: str) -> ChatMessage:
-    return user_message([f"That answer does not count: {why}.", f"Please answer again. {how}"])
+def _again(why: str, request: str) -> ChatMessage:
+    return user_message([f"That answer does not count: {why}.", "Please answer again.", request])
