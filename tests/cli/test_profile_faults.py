@@ -1,7 +1,10 @@
 """What goes wrong with a profile: one sentence each, nothing half-written, what was played kept."""
 
 import json
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +12,7 @@ import pytest
 import yaml
 
 import cheaptalk as ct
+from cheaptalk.cli.results.profile import _entry
 from cheaptalk.loopback import listening
 from tests.conftest import Command, Done
 
@@ -169,6 +173,102 @@ def test_an_agent_that_is_not_there_is_told_soon_and_with_the_cure(
     assert away in " ".join(done.out.split())
     assert KEPT in done.out
     assert names(tmp_path) == {"cheaptalk.sqlite"}
+
+
+Answer = Callable[[dict[str, Any]], dict[str, Any] | None]
+"""Answers a request of the agent protocol; None closes the connection without an answer."""
+
+
+@contextmanager
+def agent_server(answer: Answer) -> Iterator[str]:
+    """An agent over HTTP; an exception becomes status 500. Yields its URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            try:
+                answered = answer(request)
+            except ZeroDivisionError as error:
+                self.send_error(500, str(error))
+                return
+            if answered is None:
+                self.close_connection = True
+                return
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(json.dumps({"answer": answered}).encode())
+
+        def log_message(self, *_: Any) -> None:
+            """Print nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/act"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def half(request: dict[str, Any]) -> dict[str, Any]:
+    """Offer half, and accept anything."""
+    if request["form"]["name"] == "Reply":
+        return {"decision": "accept"}
+    return {"alice_gain": 50, "bob_gain": 50}
+
+
+def crashing(request: dict[str, Any]) -> dict[str, Any] | None:
+    """Crash on every first offer of Alice, and answer all else."""
+    return half(request) if request["seat"] == "bob" else {"crash": 1 // 0}
+
+
+def closing(request: dict[str, Any]) -> dict[str, Any] | None:
+    """Close the connection at every offer of Alice, and answer all else."""
+    return half(request) if request["seat"] == "bob" else None
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"), [(crashing, "status 500"), (closing, "closed it without an answer")]
+)
+def test_an_agent_that_crashes_on_some_requests_gets_a_page_of_the_other_matches(
+    profiled: Profiled, tmp_path: Path, no_waits: None, answer: Answer, reason: str
+) -> None:
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"sizes": {"small": 8}}))
+    with agent_server(answer) as url:
+        done = profiled(f"agent/me@{url}", "--require", "earned >= 0")
+        assert done.status == 4
+        assert profiled(f"agent/me@{url}", "--allow-failures").status == 0
+    assert names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
+    said = " ".join(done.said.split())
+    assert "16 matches failed: 16 x " in said
+    assert reason in said
+    assert "all numbers are of the other 16 of 32; play them again with: cheaptalk profile" in said
+    data = json.loads((tmp_path / "me-profile.json").read_text())
+    assert sum(data["failed_matches"].values()) == 16
+    assert data["numbers"]["ended"]["value"] == 1, "a crash of the harness is no forfeit"
+    page = (tmp_path / "me-profile.html").read_text(encoding="utf-8")
+    assert "16 matches failed: 16 x " in page
+
+
+def test_an_agent_that_never_answers_gets_no_page(
+    profiled: Profiled, tmp_path: Path, no_waits: None
+) -> None:
+    with agent_server(lambda _: {"crash": 1 // 0}) as url:
+        done = profiled(f"agent/me@{url}")
+    assert done.status == 4
+    assert "status 500" in done.said
+    assert names(tmp_path) == {"cheaptalk.sqlite"}
+
+
+def test_an_agent_has_a_minute_for_each_answer_unless_its_entry_says_otherwise() -> None:
+    for player, deadline in (
+        ("agent/me@http://127.0.0.1:1/act", 60),
+        ('{model: "agent/me@http://127.0.0.1:1/act", deadline: 20}', 20),
+    ):
+        assert _entry(player).written()["deadline"] == deadline
+    assert _entry("openai/gpt-4o").written()["deadline"] == 300
 
 
 def test_who_forfeits_all_is_told_as_that_and_fails(profiled: Profiled, tmp_path: Path) -> None:

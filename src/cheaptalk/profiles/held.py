@@ -43,11 +43,20 @@ COUNTS = ("match", "deal")
 
 
 def held_parts(profile: Profile, held: Held) -> Iterator[RecipePart]:
-    """The parts of a page that tell what it is held against."""
+    """The parts of a page that stand before its themes: failed matches, gates and changes."""
+    if profile.failures:
+        yield RecipePart("Failed matches", "", partial(_failures, profile))
     if held.decisions:
         yield RecipePart("Gates", "", partial(_gates, held))
     if held.changes:
         yield RecipePart("Changes", "", partial(_changes, profile, held))
+
+
+def _failures(profile: Profile, _: Evidence) -> Iterator[Shown]:
+    """Matches that failed for another reason than play, such as a server that broke. They are
+    neither forfeits nor in any number; the same command plays them again.
+    """
+    yield Answer(f"{profile.failed}.")
 
 
 def _gates(held: Held, _: Evidence) -> Iterator[Shown]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +12,10 @@ import polars as pl
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.quantities import Quantity, quantities
-from cheaptalk.profiles.seats import seats
+from cheaptalk.profiles.seats import failures, seats
 from cheaptalk.records import Store
 from cheaptalk.reports.recipes.tables import Estimate
-from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.bounds import SLACK
 from cheaptalk.rules.display import brief
 from cheaptalk.statistics import holm, mean_intervals, permutation_test
@@ -27,6 +27,8 @@ MOST = 0.5
 """The share of matches that is to be played to the end, if anything else is to be told."""
 PLACES = 2
 """Decimals of a profile's numbers, most of which are shares."""
+REASONS = 3
+"""Reasons for failed matches that a sentence lists."""
 SAME = 0.005
 """Up to this two numbers share a place: both are shown as the same."""
 LEVEL = 0.05
@@ -37,6 +39,10 @@ PAIR = ("configuration", "deal", "place", "other", "way", "repeat")
 share all of it."""
 PAIRED = (*PAIR, "value")
 """The columns of the values that a profile's file keeps behind each number."""
+
+
+class NothingPlayed(CheaptalkError):
+    """No match of a player has ended, so that it has no profile."""
 
 
 class Number(NamedTuple):
@@ -84,6 +90,7 @@ class Profile:
         study: the study with all matches.
         seats: what everybody got; see :func:`~cheaptalk.profiles.seats.seats`.
         numbers: by key.
+        failures: why matches of the player failed, and how many did; they are in no number.
     """
 
     player: str
@@ -92,9 +99,20 @@ class Profile:
     study: str
     seats: pl.DataFrame
     numbers: Mapping[str, Number]
+    failures: Mapping[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return brief(self, f"{self.player} by {self.battery.name}, {self.size}")
+
+    @property
+    def failed(self) -> str:
+        """How many matches failed and why, in a sentence; empty if none did."""
+        if not self.failures:
+            return ""
+        count = sum(self.failures.values())
+        ended = self.seats.filter(player=self.player)["match"].n_unique()
+        rest = f"all numbers are of the other {ended:,} of {ended + count:,}"
+        return f"{failed_text(self.failures)}; {rest}"
 
     @property
     def mostly_forfeited(self) -> bool:
@@ -119,6 +137,7 @@ class Profile:
             "format": FORMAT, "player": self.player, "battery": self.battery.name,
             "size": self.size, "study": self.study, "draws": bool(mine["draws"].any()),
             "matches": mine["match"].n_unique(),
+            "failed_matches": dict(self.failures),
             "calls": int(mine["calls"].sum()),
             "tokens": int(mine["tokens"].sum()) if "tokens" in self.numbers else None,
             "dollars": float(mine["dollars"].sum()),
@@ -173,15 +192,30 @@ def profile_of(
 
     Raises:
         StoreError: there is no such study.
-        CheaptalkError: nothing was played to its end.
+        NothingPlayed: no match of the player has ended.
     """
     alike = {} if player in battery.panel else battery.alike(entry)
     found = seats(store, study, battery, player, alike)
     numbers = {one.key: number for one in quantities(found, battery)
                if (number := _number(one, player, battery, found)) is not None}  # fmt: skip
+    failed = failures(store, study, player)
     if not numbers:
-        raise CheaptalkError(f"{study}: no match of {player} has ended; play them first")
-    return Profile(player, battery, size, study, found, _tested(numbers, player))
+        why = f" ({failed_text(failed)})" if failed else ""
+        raise NothingPlayed(f"{study}: no match of {player} has ended{why}; play them first")
+    return Profile(player, battery, size, study, found, _tested(numbers, player), failed)
+
+
+def failed_text(failures: Mapping[str, int]) -> str:
+    """How many matches failed, with the three most frequent reasons.
+
+    >>> failed_text({"status 500": 2, "no answer": 1})
+    '3 matches failed: 2 x status 500, 1 x no answer'
+    """
+    ordered = sorted(failures.items(), key=lambda one: (-one[1], one[0]))
+    reasons = [f"{count:,} x {reason}" for reason, count in ordered[:REASONS]]
+    rest = len(ordered) - REASONS
+    reasons += [f"and {counted(rest, 'other reason')}"] if rest > 0 else []
+    return f"{counted(sum(failures.values()), 'match')} failed: {', '.join(reasons)}"
 
 
 def _tested(numbers: Mapping[str, Number], player: str) -> Mapping[str, Number]:

@@ -1,5 +1,7 @@
 """What players got at their seats: one row a match and player of a profile's study."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sized
 from itertools import product
 from typing import Any
@@ -80,6 +82,25 @@ def seats(
         for row in _rows(record, reader.result(record), battery, player, alike, told, verdicts)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+FAILED_CALL = re.compile(r'call for "[^"]*" in request \d+: ')
+"""How the reason of a failed match begins: which call it was."""
+
+
+def failures(store: Store, study: str, player: str) -> Counter[str]:
+    """Return why matches of a player failed, with how many did for each reason.
+
+    A failed match is no forfeit: a server broke, or a call brought nothing for another reason than
+    play. It is in no number of the profile.
+    """
+    found: Counter[str] = Counter()
+    for record in store.records(study):
+        labels = map(record.label, record.seats)
+        own = any(one == player or one.startswith(styled_label(player, "")) for one in labels)
+        if record.status is Status.FAILED and own:
+            found[FAILED_CALL.sub("", record.reason or "unknown")] += 1
+    return found
 
 
 def _rows(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,6 +33,9 @@ from cheaptalk.whole_files import whole_file
 
 UNPLAYED = 4
 """The exit status where matches are left, so that nothing can be said."""
+AGENT_DEADLINE = 60
+"""Seconds that an agent has for each answer, unless its entry says otherwise: one that hangs then
+costs its match two minutes, since such a request is sent twice."""
 PANEL = "panel/"
 """Stands before the name of a player of the battery's own panel."""
 
@@ -110,7 +114,7 @@ def profile(
     It plays a battery of games against a panel, on the same deals as the panel itself, and writes a
     page. What was played is not played again: to go on, or to read on, run it again. With --require
     it ends with 0 where all gates pass, 1 where one fails, and 3 where the interval cannot tell;
-    it ends with 4 where matches are left to be played.
+    it ends with 4 where matches are left to be played, or failed for another reason than play.
     """
     with needing("analysis"):
         chosen = ct.profiles.battery(battery or ct.profiles.LATEST)
@@ -130,16 +134,15 @@ def profile(
         if against is not None and against.resolve() in (file.resolve(), page.resolve()):
             raise ct.CheaptalkError(f"--against {against} would be written over; set --data apart")
         try:
-            played = play_study(study.name, study, store, options, again=retyped(context))
+            playing = replace(options, allow_failures=True)
+            played = play_study(study.name, study, store, playing, again=retyped(context))
         except typer.Exit:
             raise typer.Exit(UNPLAYED) from None
-        if played.before and played.here == played.before:
-            say(
-                f"{label}: all {played.before:,} matches were played before, and it was asked "
-                f"nothing now{_if_changed(entry)}", to=errors if against else err, whole=True,
-            )  # fmt: skip
+        if notice := _if_asked_nothing(label, entry, played):
+            say(notice, to=errors if against else err, whole=True)
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
-            found = ct.profiles.profile_of(opened, study.name, label, entry, chosen, size)
+            with _unplayed():
+                found = ct.profiles.profile_of(opened, study.name, label, entry, chosen, size)
             forfeits = _forfeits(found, store)
             changed = [] if earlier is None else ct.profiles.changes(found, earlier)
             decisions = [ct.profiles.decide(found, one, changed) for one in gates]
@@ -159,11 +162,40 @@ def profile(
         titles = themes.values() if forfeits is None else [themes["reliable"]]
         told = {title: said[title] for title in titles if title in said}
         _tell(told, decisions, changed, page, file)
+    if found.failures:
+        say(f"{found.failed}; play them again with: {retyped(context)}", to=errors, whole=True)
     if forfeits is not None:
         say(forfeits, to=errors, whole=True)
-        raise typer.Exit(1)
-    if status := ct.profiles.status(decisions):
-        raise typer.Exit(status)
+    status = ct.profiles.status(decisions) if forfeits is None else 1
+    raise typer.Exit(status or _status_of_failures(found, options))
+
+
+def _status_of_failures(found: ct.profiles.Profile, options: PlayOptions) -> int:
+    return UNPLAYED if found.failures and not options.allow_failures else 0
+
+
+def _if_asked_nothing(label: str, entry: ct.players.RosterEntry, played: ct.Progress) -> str:
+    """What is said of a profile all of whose matches were played before; else nothing."""
+    if not played.before or played.here != played.before:
+        return ""
+    return (
+        f"{label}: all {played.before:,} matches were played before, and it was asked nothing "
+        f"now{_if_changed(entry)}"
+    )
+
+
+@contextmanager
+def _unplayed() -> Iterator[None]:
+    """End with :data:`UNPLAYED` and the reason if no match of the player has ended.
+
+    Raises:
+        Exit: none has.
+    """
+    try:
+        yield
+    except ct.profiles.NothingPlayed as error:
+        say(f"error: {error}", to=errors, whole=True)
+        raise typer.Exit(UNPLAYED) from None
 
 
 def _member(battery: ct.profiles.Battery, player: str) -> ct.players.RosterEntry:
@@ -188,7 +220,10 @@ def _entry(player: str) -> ct.players.RosterEntry:
             raise ct.CheaptalkError(f"{player} are {len(found)} players; name one of them")
         return ct.players.RosterEntry.model_validate(found[label.strip()])
     with _naming(player):
-        return ct.players.RosterEntry.model_validate(player_entry(player))
+        written = player_entry(player)
+        if isinstance(written, dict) and str(written.get("model", "")).startswith("agent/"):
+            written = {"deadline": AGENT_DEADLINE} | written
+        return ct.players.RosterEntry.model_validate(written)
 
 
 def _name_of(player: str) -> str:

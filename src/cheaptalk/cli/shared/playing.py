@@ -178,8 +178,9 @@ def play_study(
         name: where it was written, with which what is said against it begins.
         path: the store.
         players, rosters: those of the command line, whom a pairing must seat.
-        again: the command that goes on, where that is not ``cheaptalk resume``; a run that leaves
-            nothing then says nothing at its end.
+        again: the command that goes on, if that is not ``cheaptalk resume``. A run that leaves
+            nothing then says nothing at its end, nor does one that leaves failed matches only if
+            ``options`` allow failures: the caller reports them.
 
     Raises:
         CheaptalkError: it cannot be played.
@@ -222,7 +223,8 @@ def play_study(
             on = "nothing was played; run it again"
         say(f"stopped; {on}", to=err, whole=True)
         raise
-    if again is None or progress.left:
+    played = not progress.left or (options.allow_failures and not progress.halted)
+    if again is None or not played or progress.waiting:
         _summarise(study, path, progress, time.monotonic() - started, options, again)
     if progress.waiting:
         raise typer.Exit(WAITING)
