@@ -2,6 +2,7 @@
 
 from collections import Counter
 from typing import Any, Literal
+from zlib import crc32
 
 import pytest
 from aiohttp import web
@@ -12,7 +13,7 @@ from cheaptalk.models.flow_control import DENIALS, SENDINGS, START, Trouble
 from cheaptalk.records import Status, Store, costs_by_player
 from cheaptalk.records.ledger.ledger import lost_calls
 from cheaptalk.records.ledger.spending import spent
-from tests.fakes import Canned, Server, legal, study, with_model
+from tests.fakes import Canned, Server, late, legal, study, with_model
 
 MANY: dict[str, Any] = with_model() | {"deals": 100}
 
@@ -210,3 +211,20 @@ def test_each_way_of_asking_is_a_call_of_its_own_in_the_record_and_in_the_cap(st
         ct.run(study(**with_model(server.url)), store)
         assert not any({"response_format", "tools"} & set(one) for one in server.bodies[5:])
         assert spent(store, 1).calls == len(server.bodies)
+
+
+class Queueing(Canned):
+    """A server at which every third match waits behind all others, until it is too late."""
+
+    async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
+        behind = self.in_flight > 0 and crc32(number.partition("/")[0].encode()) % 3 == 0
+        reply = await super().call(call, number, deadline)
+        return late() if behind else reply
+
+
+def test_a_timeout_that_other_calls_caused_forfeits_no_match(store: Store, no_waits: None) -> None:
+    models = Queueing(pause=0.001)
+    made = study(**with_model() | {"deals": 10})
+    progress = ct.run(made, store, models=models, concurrency=20)
+    assert progress.counts == {Status.FINISHED: 20}
+    assert lost_calls(store, "small")["timed_out"] > 5

@@ -418,6 +418,26 @@ def test_a_failed_call_is_sent_again_as_often_as_its_trouble_allows(
     assert [one is None for one in found] == [False] * (len(found) - 1) + [True]
 
 
+def test_the_last_sending_of_a_call_that_timed_out_goes_out_alone(clock: Clock) -> None:
+    retries = Retries(lane_at(clock))
+    alone = []
+    for _ in range(SENDINGS[Trouble.TIMED_OUT]):
+        alone.append(retries.alone)
+        retries.wait(late())
+    assert alone == [False, False, True]
+
+
+def test_a_lane_of_a_known_capacity_is_as_wide_as_that(clock: Clock) -> None:
+    lane = Lane("hf/tiny", clock=clock, capacity={"hf/tiny": 16}.get)
+    for _ in range(100):
+        lane.back(lane.go(), ANSWER)
+    assert lane.width == 16
+    lane.back(lane.go(), late())
+    assert lane.width == 16
+    lane.fixed = 3
+    assert lane.width == 3
+
+
 @pytest.mark.parametrize("reply", [ANSWER, Reply(failure=Failure.REFUSED)])
 def test_an_answer_is_final(clock: Clock, reply: Reply) -> None:
     assert waits(clock, reply) == [None]

@@ -140,3 +140,25 @@ def test_lanes_that_are_given_up_are_known() -> None:
         return [*seen, lanes.any_works()]
 
     assert play(scene) == [False, False, True, True]
+
+
+def test_a_call_that_goes_out_alone_has_the_lane_to_itself() -> None:
+    async def scene(lanes: Lanes) -> list[str]:
+        order: list[str] = []
+
+        async def call(name: str, alone: bool = False) -> None:
+            place = await lanes.enter("tiny", alone=alone)
+            order.append(f"{name} with {lanes['tiny'].in_flight - 1} others")
+            await settled()
+            lanes.leave(place, ANSWER)
+
+        lanes.fix("tiny", 2)
+        await asyncio.gather(
+            call("first"), call("second"), call("third"), call("last", alone=True), call("fourth")
+        )
+        return order
+
+    assert play(scene) == [
+        "first with 0 others", "second with 1 others", "last with 0 others",
+        "third with 1 others", "fourth with 1 others",
+    ]  # fmt: skip

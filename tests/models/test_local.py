@@ -12,8 +12,10 @@ from typing import Any, cast
 
 import pytest
 
+import cheaptalk as ct
 from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply, local
 from cheaptalk.models.clients import open_models
+from cheaptalk.models.flow_control import Lane
 from cheaptalk.models.local import (
     Generator,
     PendingCall,
@@ -23,6 +25,9 @@ from cheaptalk.models.local import (
     token_bytes,
 )
 from cheaptalk.models.settings import wire
+from cheaptalk.records import Status
+from cheaptalk.records.ledger.ledger import lost_calls
+from tests.fakes import legal, study
 from tests.tiny_model import make_tiny_model
 
 SAID = "Your price?"
@@ -206,32 +211,70 @@ def test_a_model_that_is_not_there_is_the_provider_s_failure(tmp_path: Path) -> 
 def test_a_model_that_is_too_slow_is_timed_out(tiny: Path) -> None:
     (reply,) = ask(call(tiny, max_tokens=10_000, temperature=0.01), deadline=0.001)
     assert (reply.text, reply.failure) == (None, Failure.TIMED_OUT)
+    assert reply.usage.output_tokens > 0, "it generated them, though in vain"
 
 
-def waiting(**settings: Any) -> PendingCall:
-    return PendingCall(call("tiny", **settings), 0, Future())
+class SlowBatches:
+    """A model that answers 16 calls in 10 ms, and reports how many it was given."""
+
+    most = 16
+
+    def __init__(self, name: str) -> None:
+        self.sizes: list[int] = []
+        SLOW.append(self)
+
+    def answer(self, calls: list[ModelCall], deadline: float) -> list[Reply]:
+        self.sizes.append(len(calls))
+        time.sleep(0.01)
+        return [Reply(text=legal(one)) for one in calls]
 
 
-def test_calls_with_equal_settings_are_answered_together() -> None:
+SLOW: list[SlowBatches] = []
+
+
+@pytest.mark.parametrize("limit", [None, 1, 100])
+def test_waiting_in_the_queue_counts_as_no_part_of_a_call_s_time(
+    store: ct.Store, monkeypatch: pytest.MonkeyPatch, limit: int | None
+) -> None:
+    monkeypatch.setattr(local, "Generator", SlowBatches)
+    if limit is not None:
+        monkeypatch.setattr(Lane, "width", limit)
+    tiny = {"model": "hf/tiny", "deadline": 0.02}
+    players = {"tiny": tiny, "fair": {"strategy": "equal_split"}}
+    games = [{"game": "bargaining", "deals": 100, "fixed": {"horizon": 1}}]
+    made = study(games=games, players=players, pairing=[["tiny", "fair"]])
+    progress = ct.run(made, store, concurrency=100)
+    assert progress.counts == {Status.FINISHED: 100}
+    assert max(SLOW[-1].sizes) <= {None: 16, 1: 1, 100: 16}[limit]
+    assert lost_calls(store, made.name) == {}
+
+
+def waiting(deadline: float = 5, **settings: Any) -> PendingCall:
+    return PendingCall(call("tiny", **settings), deadline, Future())
+
+
+def test_calls_with_equal_settings_and_deadlines_are_answered_together() -> None:
     calls = [waiting(temperature=place % 2) for place in range(6)]
     assert together(calls, 16) == (calls[::2], calls[1::2])
     assert together(calls, 2) == (calls[:3:2], [calls[1], *calls[3:]])
+    hurried = [waiting(), waiting(deadline=1), waiting()]
+    assert together(hurried, 16) == (hurried[::2], hurried[1:2])
 
 
 class Fragile:
     """Breaks when it is asked something that holds "bad", or two things at once."""
 
-    def answer(self, calls: list[ModelCall], until: float) -> list[Reply]:
+    def answer(self, calls: list[ModelCall], deadline: float) -> list[Reply]:
         said = [one.messages[0].content for one in calls]
         if len(said) > 1 or "bad" in said[0]:
             raise RuntimeError("out of memory")
-        return [Reply(text=f"{said[0]} until {until:g}")]
+        return [Reply(text=f"{said[0]} within {deadline:g}")]
 
 
 def test_a_call_that_breaks_the_model_takes_no_other_with_it() -> None:
     asked = [PendingCall(call("tiny", said), 7, Future()) for said in ("good", "bad", "well")]
     good, bad, well = answers(cast("Generator", Fragile()), asked)
-    assert (good.text, well.text) == ("good until 7", "well until 7")
+    assert (good.text, well.text) == ("good within 7", "well within 7")
     assert (bad.failure, bad.detail) == (
         Failure.PROVIDER_ERROR, "the model failed: out of memory",
     )  # fmt: skip

@@ -16,7 +16,7 @@ from cheaptalk.calls.budget import Halted, Purse
 from cheaptalk.calls.cache import CallCache
 from cheaptalk.calls.standstill import Pace
 from cheaptalk.models import Failure, ModelCall, Reply
-from cheaptalk.models.flow_control import Lanes, Retries, trouble_of
+from cheaptalk.models.flow_control import ALONE_DEADLINES, Lanes, Retries, trouble_of
 from cheaptalk.models.guests import Guests
 from cheaptalk.players import AskPerson, Call, PersonCall, SeatSpec
 from cheaptalk.records import Store
@@ -54,7 +54,13 @@ class Models(Protocol):
     """Whoever makes calls to models."""
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call."""
+        """Make one call.
+
+        Args:
+            deadline: seconds after which it times out. The clock starts when the model starts to
+                process the call, as far as its client can know: a client with a queue of its own
+                leaves the time in the queue out.
+        """
 
 
 @dataclass
@@ -310,7 +316,8 @@ class Caller:
         """
         desk = self.desk
         reply = None
-        place = await desk.lanes.enter(call.model)
+        place = await desk.lanes.enter(call.model, alone=retries.alone)
+        seconds = deadline * ALONE_DEADLINES if place.alone else deadline
         try:
             desk.check()
             held = await desk.purse.open(call, self.tab)
@@ -319,7 +326,7 @@ class Caller:
                 self.sent[key] = sending = self.sent.get(key, 0) + 1
                 number = await desk.ledger.intend(key, sending, data)
                 number_there = "/".join(map(str, (*key, sending)))
-                with_client = desk.models.call(call, number_there, deadline)
+                with_client = desk.models.call(call, number_there, seconds)
                 bought = await self._settled_if_broken(number, with_client)
                 dollars = desk.purse.prices.paid(call.model, bought)
                 reply = bought.model_copy(update={"dollars": dollars})

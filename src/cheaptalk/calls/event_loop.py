@@ -15,7 +15,7 @@ from cheaptalk.calls.budget import Halted, Purse
 from cheaptalk.calls.cache import CallCache
 from cheaptalk.calls.desk import Desk, Models
 from cheaptalk.garbage import LIVE, collecting
-from cheaptalk.models.flow_control import PATIENCE, Lanes
+from cheaptalk.models.flow_control import PATIENCE, Lanes, unknown_capacity
 from cheaptalk.models.guests import Guests
 from cheaptalk.models.prices import Prices
 from cheaptalk.models.structured_output import Known
@@ -129,8 +129,10 @@ async def open_desk(
             stack.push_async_callback(client.close)
         if guests is not None:
             guests.begin()
+        capacity = getattr(models, "capacity", unknown_capacity)
+        lanes = Lanes(concurrency=concurrency, patience=patience, capacity=capacity)
         desk = Desk(
-            store, ledger, models, purse, lanes=Lanes(concurrency=concurrency, patience=patience),
+            store, ledger, models, purse, lanes=lanes,
             concurrency=concurrency, begun=store.with_open_calls(), cache=cache, guests=guests,
         )  # fmt: skip
         if signals:

@@ -83,8 +83,11 @@ class RemoteModels:
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
         """Make one call; one whose machine is lost meanwhile may have been made, or not."""
+        queued = (
+            ModelName.parse(call.model).protocol == "in process"
+        )  # there is no telling how long
         try:
-            async with asyncio.timeout(deadline + GRACE):
+            async with asyncio.timeout(None if queued else deadline + GRACE):
                 while not self._there:
                     self._back.clear()
                     await self._back.wait()

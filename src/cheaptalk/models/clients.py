@@ -129,6 +129,11 @@ class AllModels:
         client = self._clients[ModelName.parse(call.model).protocol]
         return await client.call(call, number, deadline)
 
+    def capacity(self, model: str) -> int | None:
+        """Return how many calls a model in this process answers at once; None for a server."""
+        name = ModelName.parse(model)
+        return self._local.capacity(name.model) if name.protocol == "in process" else None
+
     async def close(self) -> None:
         """Close all connections."""
         await self._wire.close()

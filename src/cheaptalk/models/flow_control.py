@@ -66,8 +66,17 @@ AGENTS = ("agent/", "guest/")
 """How the names of programs begin that answer for themselves, with no provider behind them."""
 SENDINGS_TO_AGENTS = SENDINGS | {Trouble.TIMED_OUT: 2}
 """The same for an agent: a program that hangs on a request mostly hangs on it again."""
+ALONE_DEADLINES = 2.0
+"""Deadlines that the last sending of a call that timed out may take. It goes out alone: no other
+call is under way in its lane. The first deadline is for what the server may still be working off.
+"""
 FIRST_WAIT = 0.5
 """Seconds within which a failed call is sent again; doubled each time."""
+
+
+def unknown_capacity(_: str) -> int | None:
+    """Return None: nothing is known of a server but what its lane learns."""
+    return None
 
 
 def trouble_of(reply: Reply) -> Trouble | None:
@@ -92,14 +101,21 @@ class Retries:
     """Whether and when one call is sent again.
 
     Each trouble has its own number of sendings. Overload, or a server that is away, has none: it
-    ends with the lane's patience. Pauses grow with full jitter (drawn from nothing to the longest,
-    so that calls that failed together do not come back together), from when the server asked for.
+    ends with the lane's patience. The last sending of a call that timed out goes out alone, so that
+    no queue can have caused a final timeout: only then does it count against the player. Pauses
+    grow with full jitter (drawn from nothing to the longest, so that calls that failed together do
+    not come back together), from when the server asked for.
     """
 
     def __init__(self, lane: "Lane") -> None:
         self.lane = lane
         self.met: Counter[Trouble] = Counter()
         self.waiting_since = math.inf
+
+    @property
+    def alone(self) -> bool:
+        """Whether the next sending goes out alone: one more timeout would be final."""
+        return self.met[Trouble.TIMED_OUT] == self.lane.sendings[Trouble.TIMED_OUT] - 1
 
     def wait(self, reply: Reply) -> float | None:
         """Seconds until the call is sent again; None where this reply is final."""
@@ -122,11 +138,12 @@ class Retries:
 
 
 class Sent(NamedTuple):
-    """A call under way: when it went out, and in which turn of which lane."""
+    """A call under way: when it went out, in which turn of which lane, and whether alone."""
 
     at: float
     turn: int
     lane: "Lane"
+    alone: bool = False
 
 
 class GivenUp(NamedTuple):
@@ -148,6 +165,12 @@ class Lane:
     one call goes ahead. If that is turned away too, the lane keeps to the server's Retry-After, at
     most for :data:`LONGEST`, or doubles its pause; then one goes ahead again. It never freezes.
 
+    The lane of a model with a known capacity, such as the batch size of a model in this process,
+    is as wide as that.
+
+    Args:
+        capacity: returns how many calls the model takes at once; None if that is not known.
+
     Attributes:
         limit: calls that may be under way, as learned; at least 1.
         fixed: the limit set by hand, if one is.
@@ -167,6 +190,7 @@ class Lane:
         patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
         luck: random.Random | None = None,
+        capacity: Callable[[str], int | None] = unknown_capacity,
     ) -> None:
         self.name = name
         self.limit = min(start, ceiling)
@@ -186,6 +210,8 @@ class Lane:
         self._next = self._full_at = -math.inf
         self._this_turn = 0
         self._going_ahead = False
+        self._alone = False
+        self._capacity = capacity
         self._turned_away = 0
         self._heard = self._signs = 0.0
         self._row: Counter[Trouble] = Counter()
@@ -194,7 +220,7 @@ class Lane:
     @property
     def width(self) -> int:
         """Calls that may be under way now."""
-        return self.fixed or max(1, int(self.limit))
+        return self.fixed or self._capacity(self.name) or max(1, int(self.limit))
 
     @property
     def sendings(self) -> Mapping[Trouble, int]:
@@ -215,28 +241,35 @@ class Lane:
         several = self._row.total() >= IN_A_ROW and not self._is_agent
         return self.answered > 0 and (broken.unreached or several)
 
-    def wait(self) -> float:
-        """Seconds until another call may go out; infinite until one comes back."""
+    def wait(self, *, alone: bool = False) -> float:
+        """Seconds until another call may go out; infinite until one comes back.
+
+        Args:
+            alone: whether it goes out alone.
+        """
         pause = max(self.paused_until, self._next) - self.clock()
         if pause > 0:
             return pause
-        ahead = self._going_ahead and self._this_turn
-        return math.inf if ahead or self.in_flight >= self.width else 0.0
+        ahead = self._alone or (self._going_ahead and self._this_turn)
+        width = 1 if alone else self.width
+        return math.inf if ahead or self.in_flight >= width else 0.0
 
-    def go(self) -> Sent:
-        """Note that a call goes out."""
+    def go(self, *, alone: bool = False) -> Sent:
+        """Note that a call goes out; until one that goes out alone is back, no other may."""
         self.in_flight += 1
+        self._alone = alone
         self._this_turn += 1
         now = self.clock()
         if self.in_flight >= self.width:
             self._full_at = now
         if not self._rising:
             self._next = max(now, self._next) + self.round_trip / (SPREAD * self.width)
-        return Sent(now, self._turn, self)
+        return Sent(now, self._turn, self, alone)
 
     def back(self, sent: Sent, reply: Reply | None) -> None:
         """Note what a call brought; None where it was given up and nobody knows."""
         self.in_flight -= 1
+        self._alone = self._alone and not sent.alone
         current = sent.turn == self._turn
         self._this_turn -= current
         if reply is None:
@@ -356,19 +389,29 @@ def _was_reached(reply: Reply) -> bool:
 
 
 class _Door:
-    """Where calls wait for a place in their lane, first come, first served."""
+    """Where calls wait for a place in their lane, first come, first served.
+
+    Calls that are to go out alone come first, and the others wait until the lane has been empty
+    for them.
+    """
 
     def __init__(self, lane: Lane, *, closed: bool) -> None:
         self.lane = lane
         self.closed = closed
-        self.waiting: deque[asyncio.Future[Sent]] = deque()
+        self._alone: deque[asyncio.Future[Sent]] = deque()
+        self._shared: deque[asyncio.Future[Sent]] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
-    async def enter(self) -> Sent:
-        if not self.closed and not self.waiting and self.lane.wait() <= 0:
-            return self.lane.go()
+    @property
+    def waiting(self) -> int:
+        """How many calls wait."""
+        return len(self._alone) + len(self._shared)
+
+    async def enter(self, *, alone: bool) -> Sent:
+        if not self.closed and not self.waiting and self.lane.wait(alone=alone) <= 0:
+            return self.lane.go(alone=alone)
         place: asyncio.Future[Sent] = asyncio.get_running_loop().create_future()
-        self.waiting.append(place)
+        (self._alone if alone else self._shared).append(place)
         self.admit()
         try:
             return await place
@@ -383,16 +426,25 @@ class _Door:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        while self.waiting and not self.closed:
-            if self.waiting[0].done():
-                self.waiting.popleft()
+        while (queue := self._alone or self._shared) and not self.closed:
+            if queue[0].done():
+                queue.popleft()
                 continue
-            wait = self.lane.wait()
+            alone = queue is self._alone
+            wait = self.lane.wait(alone=alone)
             if wait > 0:
                 if wait < math.inf:
                     self._timer = asyncio.get_running_loop().call_later(wait, self.admit)
                 return
-            self.waiting.popleft().set_result(self.lane.go())
+            queue.popleft().set_result(self.lane.go(alone=alone))
+
+    def let_all_in(self) -> None:
+        """Let everyone through who waits."""
+        for queue in (self._alone, self._shared):
+            while queue:
+                place = queue.popleft()
+                if not place.done():
+                    place.set_result(self.lane.go())
 
 
 class Lanes:
@@ -404,6 +456,7 @@ class Lanes:
         ceiling: calls to one model that may be under way at most.
         patience: seconds for which a server may be overloaded or away.
         clock, luck: for tests.
+        capacity: returns how many calls a model takes at once; None if that is not known.
     """
 
     def __init__(
@@ -414,10 +467,11 @@ class Lanes:
         patience: float = PATIENCE,
         clock: Callable[[], float] = time.monotonic,
         luck: random.Random | None = None,
+        capacity: Callable[[str], int | None] = unknown_capacity,
     ) -> None:
         self._new_lane = partial(
             Lane, start=max(START, concurrency / 2), ceiling=max(ceiling, concurrency),
-            patience=patience, clock=clock, luck=luck,
+            patience=patience, clock=clock, luck=luck, capacity=capacity,
         )  # fmt: skip
         self.paused = False
         self._stopped = False
@@ -428,16 +482,20 @@ class Lanes:
 
     def all(self) -> list[tuple[Lane, int]]:
         """The lanes so far, and how many calls wait in each."""
-        return [(door.lane, len(door.waiting)) for door in self._doors.values()]
+        return [(door.lane, door.waiting) for door in self._doors.values()]
 
     def any_works(self) -> bool:
         """Whether some lane is not given up."""
         return any(door.lane.given_up is None for door in self._doors.values())
 
-    async def enter(self, model: str) -> Sent:
-        """Wait for a place in a model's lane; once the run stops, everyone gets one."""
+    async def enter(self, model: str, *, alone: bool = False) -> Sent:
+        """Wait for a place in a model's lane; once the run stops, everyone gets one.
+
+        Args:
+            alone: whether to wait until the lane is empty, and to keep it so.
+        """
         door = self._door(model)
-        return door.lane.go() if self._stopped else await door.enter()
+        return door.lane.go() if self._stopped else await door.enter(alone=alone)
 
     def leave(self, sent: Sent, reply: Reply | None) -> None:
         """Give a place back, with what the call brought; None where nobody knows."""
@@ -466,10 +524,7 @@ class Lanes:
         """Let everyone through who waits: the run stops, and they are to learn of it."""
         self._stopped = True
         for door in self._doors.values():
-            while door.waiting:
-                place = door.waiting.popleft()
-                if not place.done():
-                    place.set_result(door.lane.go())
+            door.let_all_in()
 
     def _door(self, model: str) -> _Door:
         door = self._doors.get(model)

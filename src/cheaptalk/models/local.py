@@ -36,10 +36,14 @@ SMALL = 60_000_000
 
 
 class PendingCall(NamedTuple):
-    """A call that waits for its answer until a point of the clock."""
+    """A call in the queue.
+
+    Attributes:
+        deadline: seconds that the model may take, from when it starts to process the call.
+    """
 
     call: ModelCall
-    until: float
+    deadline: float
     reply: "Future[Reply]"
 
 
@@ -59,11 +63,12 @@ class LocalModels:
             give_back()
 
     async def call(self, call: ModelCall, number: str, deadline: float) -> Reply:
-        """Make one call; the first one loads the model, which counts as no part of its time.
+        """Make one call; the first one loads the model.
 
         Args:
-            number: not heeded.
-            deadline: seconds until the call counts as timed out, once the model is loaded.
+            number: not used.
+            deadline: seconds after which the call times out. The clock starts when the model starts
+                to process the call: neither loading the model nor waiting in the queue counts.
 
         Raises:
             ValueError: the model does not take the call's settings.
@@ -76,18 +81,19 @@ class LocalModels:
         problem = await asyncio.wrap_future(worker.loaded)
         if problem is not None:
             return broken(problem, retry=False)
-        started = time.monotonic()
-        waiting = PendingCall(call, started + deadline, Future())
-        worker.queue.put(waiting)
-        try:
-            async with asyncio.timeout(deadline):
-                reply = await asyncio.wrap_future(waiting.reply)
-        except TimeoutError:
-            detail = f"no answer within {deadline:g} seconds"
-            reply = Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True)
-        seconds = round(time.monotonic() - started, 4)
+        pending = PendingCall(call, deadline, Future())
+        worker.queue.put(pending)
+        reply = await asyncio.wrap_future(pending.reply)
         route = "text" if call.form else None
-        return reply.model_copy(update={"seconds": seconds, "sent": sent, "route": route})
+        return reply.model_copy(update={"sent": sent, "route": route})
+
+    def capacity(self, name: str) -> int:
+        """Return how many calls a model answers in one batch.
+
+        A model that is not loaded yet has the smallest batch size.
+        """
+        worker = self._workers.get(name)
+        return TOGETHER[0] if worker is None else worker.batch_size
 
 
 def give_back() -> None:
@@ -109,12 +115,14 @@ class Worker:
 
     Attributes:
         loaded: done when the model is loaded: None, or why it is not.
+        batch_size: calls that it answers together at most, once it is loaded.
         queue: the calls that wait; None ends the thread.
     """
 
     def __init__(self, name: str, loading: Lock) -> None:
         self.name = name
         self._loading = loading
+        self.batch_size = TOGETHER[0]
         self.loaded: Future[str | None] = Future()
         self.loaded.set_running_or_notify_cancel()
         self.queue: SimpleQueue[PendingCall | None] = SimpleQueue()
@@ -133,6 +141,7 @@ class Worker:
         except Exception as error:  # noqa: BLE001 - whatever a model's files do is told, not raised
             self.loaded.set_result(f"the model cannot be loaded: {error}")
             return
+        self.batch_size = asked.most
         self.loaded.set_result(None)
         kept: list[PendingCall] = []
         going = True
@@ -164,10 +173,13 @@ class Worker:
 def answers(asked: "Generator", calls: list[PendingCall]) -> list[Reply]:
     """What a model says to calls together; to halves of them where one, or their number, breaks it.
 
-    What breaks it alone is a failed call.
+    What breaks it alone is a failed call. Each batch, and each half, has the whole deadline.
     """
+    started = time.monotonic()
     try:
-        return asked.answer([one.call for one in calls], max(one.until for one in calls))
+        replies = asked.answer([one.call for one in calls], calls[0].deadline)
+        seconds = round(time.monotonic() - started, 4)
+        return [reply.model_copy(update={"seconds": seconds}) for reply in replies]
     except Exception as error:  # noqa: BLE001 - a model that breaks is a failed call
         if len(calls) == 1:
             return [broken(f"the model failed: {error}", retry=False)]
@@ -178,11 +190,13 @@ def answers(asked: "Generator", calls: list[PendingCall]) -> list[Reply]:
 def together(waiting: list[PendingCall], most: int) -> tuple[list[PendingCall], list[PendingCall]]:
     """The calls to answer at once, with the first of those that wait, and the rest.
 
+    All have equal settings and deadlines.
+
     Args:
         most: how many there can be, those most like the first, since all are as long as the
             longest and are read as far as the newest; one that has a seed is alone.
     """
-    first = waiting[0].call
+    first, deadline = waiting[0].call, waiting[0].deadline
     if first.settings.seed is not None:
         return waiting[:1], waiting[1:]
     begun, length = goes_on(first), said(first)
@@ -192,7 +206,11 @@ def together(waiting: list[PendingCall], most: int) -> tuple[list[PendingCall], 
         call = waiting[place].call
         return goes_on(call) != begun, abs(said(call) - length)
 
-    alike = [place for place, one in enumerate(waiting) if one.call.settings == first.settings]
+    alike = [
+        place
+        for place, pending in enumerate(waiting)
+        if (pending.call.settings, pending.deadline) == (first.settings, deadline)
+    ]
     chosen = set(sorted(alike, key=lost)[:most])
     now = [one for place, one in enumerate(waiting) if place in chosen]
     return now, [one for place, one in enumerate(waiting) if place not in chosen]
@@ -259,8 +277,12 @@ class Generator:
         chats = free // 4 // (LONG_CHAT * token_bytes(self.model))
         return max(large, min(chats, most)), free // 4
 
-    def answer(self, calls: list[ModelCall], until: float) -> list[Reply]:
-        """Answer calls with equal settings together, by a point of the clock."""
+    def answer(self, calls: list[ModelCall], deadline: float) -> list[Reply]:
+        """Answer calls with equal settings together.
+
+        Args:
+            deadline: seconds after which those that are not finished time out.
+        """
         settings = calls[0].settings
         level = settings.reasoning
         thinking = {} if level is None else {"enable_thinking": level != "none"}
@@ -275,9 +297,12 @@ class Generator:
             else:
                 self.torch.manual_seed(settings.seed)
                 states = []  # so that it depends on nothing else
-            answers = self._generated(calls, asked, states, until)
+            answers = self._generated(calls, asked, states, deadline)
+        room = wire(settings, calls[0].model)["max_tokens"]
         return [
-            self._reply(settings, len(ids), answer)
+            self._timed_out(ids, answer, deadline)
+            if len(answer) < room and not self._is_finished(settings, answer)
+            else self._reply(settings, len(ids), answer)
             for ids, answer in zip(asked, answers, strict=True)
         ]
 
@@ -286,7 +311,7 @@ class Generator:
         calls: Sequence[ModelCall],
         asked: Sequence[list[int]],
         states: Sequence[tuple[Any, int]],
-        until: float,
+        deadline: float,
     ) -> list[list[int]]:
         """The tokens of answers, which may go on behind their ends.
 
@@ -304,7 +329,7 @@ class Generator:
         if self.model.device.type == "cpu":
             given = drawn_at_once(self.model, given)
         made = self.model.generate(
-            **inputs, **known, max_time=max(0.0, until - time.monotonic()),
+            **inputs, **known, max_time=deadline,
             pad_token_id=self.tokenizer.pad_token_id, tokenizer=self.tokenizer,
             return_dict_in_generate=True, **given,
         )  # fmt: skip
@@ -336,6 +361,18 @@ class Generator:
     def _length(self, answer: Sequence[int]) -> int:
         """How many tokens an answer has before its end."""
         return next((place for place, one in enumerate(answer) if one in self._ends), len(answer))
+
+    def _is_finished(self, settings: ModelSettings, answer: Sequence[int]) -> bool:
+        """Whether the model ended an answer itself, by an end token or a stop string."""
+        if self._length(answer) < len(answer):
+            return True
+        text = self.tokenizer.decode(answer, skip_special_tokens=True)
+        return any(stop in text for stop in settings.stop or ())
+
+    def _timed_out(self, asked: Sequence[int], answer: Sequence[int], deadline: float) -> Reply:
+        detail = f"no answer within {deadline:g} seconds"
+        usage = Usage(input_tokens=len(asked), output_tokens=len(answer))
+        return Reply(failure=Failure.TIMED_OUT, detail=detail, retry=True, usage=usage)
 
     def _reply(self, settings: ModelSettings, asked: int, answer: list[int]) -> Reply:
         length = self._length(answer)
