@@ -178,7 +178,10 @@ def examine_store(
 
 def _examined(found: ct.records.Integrity, where: str) -> list[Diagnosis]:
     hurts = [Diagnosis(hurt.what, False, hurt.problem) for hurt in found.hurts]
-    return [*hurts, Diagnosis("store", not hurts, f"{where} {_judged(found)}")]
+    repeated = [
+        Diagnosis(f"match {reply.call.match_id}", False, str(reply)) for reply in found.repeated
+    ]
+    return [*hurts, *repeated, Diagnosis("store", not hurts, f"{where} {_judged(found)}")]
 
 
 def _works(modules: list[Imported]) -> bool:

@@ -18,6 +18,7 @@ from cheaptalk.calls.standstill import Pace
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.models.flow_control import ALONE_DEADLINES, Lanes, Retries, trouble_of
 from cheaptalk.models.guests import Guests
+from cheaptalk.models.reply_ids import ReplyIds
 from cheaptalk.players import AskPerson, Call, PersonCall, SeatSpec
 from cheaptalk.records import Store
 from cheaptalk.records.cache import Replicate, Request
@@ -77,6 +78,7 @@ class Desk:
         cache: where replies bought before are, if anywhere.
         batches: where calls go that wait for a provider's batch; None where they go out at once.
         guests: have agents asked that come by themselves; told when it halts.
+        reply_ids: find replies that answer two requests.
     """
 
     store: Store
@@ -92,6 +94,7 @@ class Desk:
     batches: Batches | None = None
     pace: Pace = field(default_factory=Pace)
     guests: Guests | None = None
+    reply_ids: ReplyIds = field(default_factory=ReplyIds)
 
     def __post_init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -327,7 +330,8 @@ class Caller:
                 number = await desk.ledger.intend(key, sending, data)
                 number_there = "/".join(map(str, (*key, sending)))
                 with_client = desk.models.call(call, number_there, seconds)
-                bought = await self._settled_if_broken(number, with_client)
+                received = await self._settled_if_broken(number, with_client)
+                bought = desk.reply_ids.checked(call, received)
                 dollars = desk.purse.prices.paid(call.model, bought)
                 reply = bought.model_copy(update={"dollars": dollars})
                 wait = retries.wait(reply)

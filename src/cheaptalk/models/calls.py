@@ -125,6 +125,7 @@ class Reply(Frozen):
         retry_after: seconds after which the provider wants to be asked again.
         status: the HTTP status of a failure that came with one.
         unreached: true where no server could be reached, so that nothing was sent.
+        id: what the server calls this reply; None if it may not be unique.
         model: the model id that came back.
         fingerprint: what the provider calls the system behind it.
         finish: the provider's finish reason; ``length`` where the text was cut off.
@@ -151,6 +152,7 @@ class Reply(Frozen):
     retry_after: float | None = None
     status: int | None = None
     unreached: Literal[True] | None = None
+    id: str | None = None
     model: str | None = None
     fingerprint: str | None = None
     finish: str | None = None

@@ -8,6 +8,7 @@ shows where the two differ.
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from itertools import groupby
 from operator import itemgetter
@@ -28,6 +29,7 @@ from cheaptalk.records.identity import (
 )
 from cheaptalk.records.judgements import ledger_place
 from cheaptalk.records.record import SETTLED, MatchRecord, OtherVersion, ended
+from cheaptalk.records.repeated_replies import RepeatedReplies, RepeatedReply
 from cheaptalk.records.shapes import DamagedValue
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import DamagedStore
@@ -65,6 +67,7 @@ class Integrity:
         replayed: matches that were played again from their record.
         other_rules: ended matches that the installed rules do not replay.
         hurts: what is not as it was written.
+        repeated: replies that are recorded for two requests.
         seconds: how long it took.
     """
 
@@ -72,6 +75,7 @@ class Integrity:
     replayed: int = 0
     other_rules: int = 0
     hurts: list[Hurt] = field(default_factory=list)
+    repeated: list[RepeatedReply] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
@@ -119,9 +123,12 @@ def _examined(
         except CheaptalkError as error:
             yield Hurt("the database", _reason(error))
     numbers = [number for (number,) in _keys(store, matches) if number not in unreadable]
+    replies = RepeatedReplies()
     for done, some in enumerate(chunks(numbers, AT_ONCE)):
-        yield from _matches(store, some, found)
+        yield from _matches(store, some, found, replies)
         progress(min((done + 1) * AT_ONCE, len(numbers)), len(numbers))
+    with suppress(CheaptalkError):  # a row that cannot be read is reported above
+        found.repeated.extend(replies.of_open_calls(store))
 
 
 def _reason(error: CheaptalkError) -> str:
@@ -354,14 +361,16 @@ def _has_seat(record: MatchRecord, seat: str) -> bool:
 # Matches
 
 
-def _matches(store: StoreReader, numbers: list[int], found: Integrity) -> Iterator[Hurt]:
+def _matches(
+    store: StoreReader, numbers: list[int], found: Integrity, replies: RepeatedReplies
+) -> Iterator[Hurt]:
     """What is wrong with some matches; read one by one where they cannot be read together."""
     try:
         records = list(store.records(bodies=True, where=matches.c.number.in_(numbers)))
     except CheaptalkError as error:
         if len(numbers) > 1:
             for number in numbers:
-                yield from _matches(store, [number], found)
+                yield from _matches(store, [number], found, replies)
             return
         yield Hurt(_match_name(store, numbers[0]), _reason(error))
         return
@@ -369,6 +378,7 @@ def _matches(store: StoreReader, numbers: list[int], found: Integrity) -> Iterat
     for record in records:
         problems: list[str] = []
         try:
+            found.repeated.extend(replies.of_match(record) if record.over else ())
             problems.extend(_of_match(record, sent.get(record.id, {}), found))
         except (OtherVersion, UnknownName):
             found.other_rules += 1

@@ -28,6 +28,7 @@ class RecordedReply(TypedDict, total=False):
     detail: str | None
     status: int | None
     unreached: bool | None
+    id: str | None
     model: str | None
     fingerprint: str | None
     finish: str | None

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.calls import Failure, ModelCall, Reply, Route, Usage
+from cheaptalk.models.http.decoding import reply_id
 from cheaptalk.models.http.failures import complaint
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
@@ -45,6 +46,7 @@ class MessagesReply(Struct):
     """A server's reply."""
 
     content: list[ContentBlock] | None = None
+    id: Any = None
     model: str | None = None
     stop_reason: str | None = None
     usage: Any = None
@@ -89,6 +91,7 @@ def read(data: Any) -> Reply:
     blocks = response.content
     finish = CUT_OFF.get(response.stop_reason or "", response.stop_reason)
     known: dict[str, Any] = {
+        "id": reply_id(response.id),
         "model": response.model,
         "finish": finish,
         "reasoning": "\n\n".join(one.thinking for one in blocks if one.thinking) or None,

@@ -8,6 +8,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+ID_LENGTHS = range(16, 201)
+"""Characters of a reply id that is kept. OpenAI, Anthropic and vLLM give 25 or more; servers whose
+ids repeat (a number up to 1,000, or one id for all replies) give fewer than 16."""
 LONG_NUMBER = 20
 """Digits of a whole number that is read as one, where JSON is read leniently."""
 
@@ -42,6 +45,15 @@ def words_and_thoughts(content: Content) -> tuple[str, str]:
     return content or "", ""
 
 
+def reply_id(given: Any) -> str | None:
+    """Return a reply's id as its server gave it; None if it cannot be unique.
+
+    >>> reply_id("chatcmpl-B9MHDbslfkBeAs8l4bebG"), reply_id("chatcmpl-1")
+    ('chatcmpl-B9MHDbslfkBeAs8l4bebG', None)
+    """
+    return given if isinstance(given, str) and len(given) in ID_LENGTHS else None
+
+
 class _Delta(msgspec.Struct):
     content: Content = None
     refusal: str | None = None
@@ -58,6 +70,7 @@ class _Choice(msgspec.Struct):
 
 class _Chunk(msgspec.Struct):
     choices: list[_Choice] | None = None
+    id: Any = None
     model: str | None = None
     system_fingerprint: str | None = None
     usage: Any = None
@@ -75,7 +88,7 @@ def joined(data: bytes) -> dict[str, Any]:
     for chunk in _chunks(data):
         if chunk.error:
             return {"error": chunk.error}
-        for name in ("model", "system_fingerprint", "usage"):
+        for name in ("id", "model", "system_fingerprint", "usage"):
             if getattr(chunk, name) is not None:
                 whole[name] = getattr(chunk, name)
         for choice in chunk.choices or ():

@@ -9,7 +9,12 @@ from msgspec import Struct
 
 from cheaptalk.models.http.failures import EndpointTrouble, broken, hinted, refused
 from cheaptalk.models.http.secrets import scrubbed_reply, scrubbed_values
-from cheaptalk.models.http.transport import lost_connection, proxy_of, secrets_at
+from cheaptalk.models.http.transport import (
+    lost_connection,
+    one_connection_per_request,
+    proxy_of,
+    secrets_at,
+)
 from cheaptalk.models.model_strings import ModelName
 
 T = TypeVar("T")
@@ -79,7 +84,9 @@ class Endpoint:
         """The bytes that come back, which may still hold secrets."""
         url = self._name.endpoint(path)
         if self._session is None:
-            self._session = aiohttp.ClientSession(timeout=PATIENCE)
+            self._session = aiohttp.ClientSession(
+                connector=one_connection_per_request(), timeout=PATIENCE
+            )
         try:
             async with self._session.request(
                 method, url, headers=self._headers, proxy=proxy_of(url), allow_redirects=False,

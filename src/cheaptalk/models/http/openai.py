@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.calls import Failure, ModelCall, Reply, Route, Usage
-from cheaptalk.models.http.decoding import Content, words_and_thoughts
+from cheaptalk.models.http.decoding import Content, reply_id, words_and_thoughts
 from cheaptalk.models.http.failures import broken, complaint
 from cheaptalk.models.model_strings import ModelName
 from cheaptalk.models.settings import wire
@@ -66,6 +66,7 @@ class Completion(Struct):
     """A server's reply."""
 
     choices: list[ChatChoice] | None = None
+    id: Any = None
     model: str | None = None
     system_fingerprint: str | None = None
     usage: Any = None
@@ -112,6 +113,7 @@ def read(data: Any) -> Reply:
     choice = choices[0] if choices else None
     failed = response.error or (choice and choice.error)
     known: dict[str, Any] = {
+        "id": reply_id(response.id),
         "model": response.model,
         "fingerprint": response.system_fingerprint,
     } | read_usage(response.usage, ChatUsage, _usage)

@@ -41,8 +41,17 @@ NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENG
 WRITE_HTTPS = "if it speaks https, write https:// in the URL"
 
 
+def one_connection_per_request() -> aiohttp.TCPConnector:
+    """Return a connector that closes each connection after its response.
+
+    On a connection that is kept alive, a response that a server or proxy sends twice would become
+    the answer to the next request. HTTP/1.1 cannot tell: responses carry no number.
+    """
+    return aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, force_close=True)
+
+
 class Wire:
-    """One pool of connections to all servers: as many at once as calls are made."""
+    """Connections to all servers: as many at once as calls are made, each for one call."""
 
     def __init__(self) -> None:
         self._session: aiohttp.ClientSession | None = None
@@ -93,7 +102,7 @@ class Wire:
     def _pool(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+                connector=one_connection_per_request(),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None),
             )

@@ -1,0 +1,34 @@
+"""Replies that a store holds for two requests are reported."""
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.models import ModelCall, Reply
+from cheaptalk.models.reply_ids import ReplyIds
+from cheaptalk.records import Store
+from tests.fakes import Canned, legal, study, with_model
+
+
+@pytest.mark.parametrize("capped", [False, True], ids=["ended", "under way"])
+def test_doctor_reports_a_reply_that_is_recorded_for_two_requests(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capped: bool
+) -> None:
+    monkeypatch.setattr(ReplyIds, "checked", lambda self, call, reply: reply)  # as it once was
+    ids = iter([1, 1, *range(2, 100)])
+
+    def confused(call: ModelCall, number: str) -> Reply:
+        return Reply(text=legal(call), id=f"chatcmpl-{next(ids):030}")
+
+    games = [{"game": "bargaining", "fixed": {"horizon": 6}}]
+    made = with_model() | {"deals": 1, "games": games, "pairing": [["tiny", "tiny"]]}
+    budget = {"budget": {"calls": 2}} if capped else {}
+    ct.run(study(**made, **budget), store, models=Canned(confused), concurrency=1)
+    examined = ct.records.examine(store)
+    assert examined.hurts == []
+    (repeated,) = examined.repeated
+    assert (repeated.call.request, repeated.other.request) == (1, 0)
+    assert repeated.call.match_id == repeated.other.match_id
+    checks = ct.doctor.examine_store(store.path, deep=True)
+    said = [check.detail for check in checks if not check.ok]
+    assert len(said) == 1
+    assert "is also recorded for alice in request 0" in said[0]
