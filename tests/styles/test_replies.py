@@ -70,6 +70,7 @@ def test_only_what_is_asked_again_is_marked_as_clear_all_the_same() -> None:
         ('{"decision": "accept"}', True),
         ('```json\n{"decision": "accept"}\n```', True),
         ('I think so. {"decision": "accept"}\n\n   \n', True),
+        ('{"decision": "accept"}\n\nThis is more than I would get by', True),
         ('{"decision": "accept"} Wait, on second', False),
         ('One could say {"decision": "accept"}, but', False),
         ('{"decision": "acc', False),
@@ -103,9 +104,13 @@ actions = st.one_of(
 
 
 @given(actions, prose, prose)
-def test_what_is_written_is_read_among_any_words(action: Action, before: str, after: str) -> None:
+def test_no_words_make_another_answer_of_what_is_written(
+    action: Action, before: str, after: str
+) -> None:
     written = CODECS["json"].write(action)
-    assert CODECS["json"].read(f"{before}{written}{after}", ask(type(action))) == action
+    assert CODECS["json"].read(written, ask(type(action))) == action
+    read, why = attempt("json", f"{before}{written}{after}", ask(type(action)))
+    assert why or read == action
 
 
 @given(actions, st.data())

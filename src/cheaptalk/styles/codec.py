@@ -21,6 +21,7 @@ from cheaptalk.styles.json_objects import (
     after_thinking,
     objects,
 )
+from cheaptalk.styles.referee import bare_value, verdict
 
 EMPTY = "the reply is empty"
 CUT_OFF = "the reply is cut off"
@@ -31,6 +32,8 @@ PLAIN = {
     "boolean": "true or false", "null": "null",
 }  # fmt: skip
 """Blanks of the plain types of a JSON schema."""
+NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
+"""A number that is an answer by itself."""
 BLANKS = {blank.strip('"') for blank in [*PLAIN.values(), "<value>"] if "<" in blank}
 
 
@@ -61,7 +64,7 @@ class Codec(Protocol):
 
 
 class JsonCodec:
-    """Answers as one JSON object, alone or among other words."""
+    """Answers as one JSON object that stands by itself, as :mod:`.referee` has it."""
 
     def form(self, action: type[Action]) -> str:
         return _form(action)
@@ -76,20 +79,23 @@ class JsonCodec:
     def read(self, reply: str, ask: Ask, *, cut_off: bool = False) -> Action:
         if not reply.strip():
             raise Unreadable(EMPTY)
-        found = objects(reply)
-        answer, end, problem = _answer(found, ask.action)
+        found, text = objects(reply)
+        places, answer, problem = _answer(found, ask.action)
+        if answer is None and not found and not cut_off:
+            answer = _bare_value(text, ask.action)
         if answer is None:
             why = problem or (NOT_JSON if "{" in after_thinking(reply) else NO_OBJECT)
             raise Unreadable(f"no answer could be read from the reply: {why}")
-        rest = reply[end:]
-        if _keys(ask.action).search(rest.replace(_form(ask.action), "")):
-            raise Unreadable(TWO)
-        words = set[str]().union(*_words(ask.action).values())
-        given = {str(one).casefold() for one in vars(answer).values()}
-        if _beside(reply, found) in words - given:
-            raise Unreadable(TWO)
-        if cut_off and rest.strip(" `\t\r\n"):
-            raise Unreadable(CUT_OFF)
+        if places:
+            rest = text[places[-1].end :]
+            if _keys(ask.action).search(rest.replace(_form(ask.action), "")):
+                raise Unreadable(TWO)
+            given = {str(value).casefold() for value in vars(answer).values()}
+            others = set[str]().union(*_words(ask.action).values()) - given
+            if _beside(reply, found) in others:
+                raise Unreadable(TWO)
+            if doubt := verdict(text, found, places, others):
+                raise Unreadable(doubt)
         reason = ask.refuse(answer)
         if reason is not None:
             raise Illegal(reason)
@@ -103,13 +109,43 @@ def _beside(reply: str, found: Iterable[Braced]) -> str:
     return reply.strip(" `*_\"'.,:;!\t\r\n").casefold()
 
 
-def _answer(found: Iterable[Braced], action: type[Action]) -> tuple[Action | None, int, str]:
-    """The one answer among objects, where it ends for the last time, and what ails the others.
+def _bare_value(text: str, action: type[Action]) -> Action | None:
+    """The answer of a reply that is nothing but the value of an action's only field.
+
+    Words of a choice and numbers count; other texts do not, since any reply is one.
+    """
+    if len(action.model_fields) != 1:
+        return None
+    (name,) = action.model_fields
+    value = bare_value(text)
+    choice = _words(action).get(name, {}).get(value.casefold())
+    if choice is None and not NUMBER.fullmatch(value):
+        return None
+    kinds = {option.get("type") for option in _options(action, name)}
+    if choice is None and kinds.isdisjoint({"integer", "number"}):
+        return None
+    try:
+        return action.model_validate({name: json.loads(value) if choice is None else choice})
+    except ValidationError:
+        return None
+
+
+def _options(action: type[Action], name: str) -> list[dict[str, Any]]:
+    """The schemas of a field's values."""
+    spec = action.model_json_schema()["properties"][name]
+    options: list[dict[str, Any]] = spec.get("anyOf", [spec])
+    return options
+
+
+def _answer(
+    found: Iterable[Braced], action: type[Action]
+) -> tuple[list[Braced], Action | None, str]:
+    """The places of the one answer among objects, the answer, and what ails the others.
 
     Raises:
         Unreadable: there are two different ones.
     """
-    answer, end = None, 0
+    answer, places = None, list[Braced]()
     problem: ValidationError | str = ""
     for one in found:
         if one.data is None:
@@ -131,8 +167,9 @@ def _answer(found: Iterable[Braced], action: type[Action]) -> tuple[Action | Non
         elif answer is not None and read != answer:
             raise Unreadable(TWO)
         else:
-            answer, end = read, one.end
-    return answer, end, problem if isinstance(problem, str) else explain(problem)
+            answer = read
+            places.append(one)
+    return places, answer, problem if isinstance(problem, str) else explain(problem)
 
 
 @cache

@@ -65,28 +65,34 @@ class Braced(NamedTuple):
 
     Attributes:
         text: all of it, with its braces.
+        start: where it starts in the text around it.
         end: where it ends in the text around it.
         data: what it holds; None if it is not JSON.
         fault: why it is not.
     """
 
     text: str
+    start: int
     end: int
     data: dict[str, Any] | None
     fault: str = ""
 
 
-def objects(text: str) -> list[Braced]:
-    """All that stands in braces outside thinking and is, or tries to be, a JSON object.
+def objects(text: str) -> tuple[list[Braced], str]:
+    """Find all that stands in braces outside thinking and is, or tries to be, a JSON object.
 
     Only the outermost are listed. Their strings may hold line breaks.
+
+    Returns:
+        The objects, and the text in which blanks stand for the thinking.
 
     Raises:
         Unreadable: the text breaks off within one or within thinking, its braces do not match,
             there are too many, one is nested too deeply, or one gives a key two different values.
     """
     found: list[Braced] = []
-    braces = place = 0
+    seen: list[str] = []
+    braces = place = shown = 0
     while mark := LANDMARK.search(text, place):
         place = mark.end()
         if mark["object"]:
@@ -96,15 +102,18 @@ def objects(text: str) -> list[Braced]:
                 raise Unreadable(f"the reply holds more than {MOST:,} pairs of braces")
         elif mark["begins"]:
             place = _behind(text, mark)
+            seen += [text[shown : mark.start()], " " * (place - mark.start())]
+            shown = place
         elif mark["ends"]:  # of thinking that began before the reply did
-            found, braces = [], 0
+            found, braces, shown = [], 0, place
+            seen = [" " * place]
         elif mark[0] == "{":
             braces += 1
         elif braces:
             braces -= 1
         elif found:
             raise Unreadable("the reply closes a brace that it did not open")
-    return found
+    return found, "".join([*seen, text[shown:]])
 
 
 def after_thinking(text: str) -> str:
@@ -150,15 +159,15 @@ def _whole(text: str, start: int) -> Braced:
 def _decoded(text: str, start: int, end: int) -> Braced:
     part = text[start:end]
     try:
-        return Braced(part, end, DECODER.decode(part))
+        return Braced(part, start, end, DECODER.decode(part))
     except Unreadable:
         raise
     except RecursionError as error:
         raise Unreadable("the reply is nested too deeply to be read") from error
     except json.JSONDecodeError as error:
-        return Braced(part, end, None, _fault(error))
+        return Braced(part, start, end, None, _fault(error))
     except ValueError:
-        return Braced(part, end, None, "a number has too many digits")
+        return Braced(part, start, end, None, "a number has too many digits")
 
 
 def _fault(error: json.JSONDecodeError) -> str:
