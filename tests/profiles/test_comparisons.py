@@ -111,9 +111,15 @@ def test_each_change_equals_a_plain_loop_over_the_exported_values(
         assert one.after == pytest.approx(sum(now for _, now in pairs) / len(pairs))
         assert one.change.value == pytest.approx(sum(b - a for a, b in pairs) / len(pairs))
         assert one.change.n == len(pairs)
-    assert {"valid", "steady", "steady.words", "steady.scale", "earned", "words.urgent"} <= {
-        *compared
-    }
+    assert {
+        "valid",
+        "steady",
+        "steady.words",
+        "steady.scale",
+        "earned",
+        "words.urgent",
+        "exploited",
+    } <= {*compared}
     assert checked == len(compared)
 
 

@@ -160,7 +160,7 @@ def test_hard_and_soft_are_told_by_what_is_agreed_and_what_others_get() -> None:
     )
     assert tough["agreed"] < sound["agreed"] - 0.1 < yielding["agreed"] - 0.2
     assert yielding["given"] > sound["given"] + 0.1
-    assert meek["exploited"] > sound["exploited"] + 0.1
+    assert meek["exploited"] > sound["exploited"] + 0.04
     others = ("truthful", "earned.items", "earned.division", "earned.price", "valid")
     assert [meek[key] for key in others] == [sound[key] for key in others]
 

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-import numpy as np
 import polars as pl
 
-from cheaptalk.equilibrium import EquilibriumError, symmetric_equilibria
 from cheaptalk.profiles.batteries import Battery, Part
+from cheaptalk.profiles.exploitability import exploitation
 from cheaptalk.profiles.seats import FAILURES, SCHEMA
 from cheaptalk.profiles.statements import keeps_secrets
 from cheaptalk.rules.bounds import COUNT, SHARE
@@ -215,64 +214,12 @@ def _mistakes(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
 
 def _exploited(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     about = (
-        "What the panel's best response to the player gets from it, beyond what the panel gets "
-        "from itself in equilibrium on the same deals in the same seats."
+        "What the panel's best response to the player gains over what the panel earns from itself "
+        "in equilibrium: chosen on one half of the instances and measured on the other; 0 if no "
+        "response gains anything."
     )
-    panel = pl.col("player").is_in(list(battery.panel))
-    parts = []
-    for part in battery.parts:
-        own = played.filter(pl.col("part") == part, pl.col("earned").is_not_null())
-        inside = own.filter(panel, pl.col("other").is_in(list(battery.panel)))
-        level = _equilibrium_payoffs(inside)
-        if level is None:
-            continue
-        against = own.filter(panel).join(level, DEAL)
-        beyond = _valued(against, pl.col("earned") - pl.col("level"))
-        means = beyond.group_by("other", "player").agg(pl.col("value").mean())
-        best = means.sort("value", "player", descending=[True, False])
-        best = best.unique("other", keep="first").select("other", "player")
-        responses = beyond.join(best, ["other", "player"])
-        parts.append(responses.with_columns(player=pl.col("other")))
-    values = pl.concat(parts) if parts else _valued(played.clear(), "earned")
+    values = exploitation(played.filter(pl.col("part").is_in(list(battery.parts))), battery.panel)
     yield Quantity("exploited", "exploited", "Exploited", OF_POSSIBLE, "less", about, values)
-
-
-def _equilibrium_payoffs(inside: pl.DataFrame) -> pl.DataFrame | None:
-    """What the panel gets from itself, deal by deal and seat by seat, in the symmetric equilibrium
-    of its mean payoffs that pays most; None where some of its members never met.
-
-    Args:
-        inside: its matches with itself.
-    """
-    mixture = _equilibrium_mixture(inside)
-    if mixture is None:
-        return None
-    cells = inside.group_by(*DEAL, "player", "other").agg(pl.col("earned").mean())
-    weighed = (
-        cells.join(mixture.rename({"weight": "own"}), "player")
-        .join(mixture.rename({"player": "other", "weight": "its"}), "other")
-        .with_columns(both=pl.col("own") * pl.col("its"))
-    )
-    return weighed.group_by(DEAL).agg(
-        level=(pl.col("earned") * pl.col("both")).sum() / pl.col("both").sum()
-    )
-
-
-def _equilibrium_mixture(inside: pl.DataFrame) -> pl.DataFrame | None:
-    """Who of the panel plays how often (``weight``) in the equilibrium that pays most."""
-    means = inside.group_by("player", "other").agg(pl.col("earned").mean())
-    names = sorted(set(means["player"]))
-    found = {(one, other): earned for one, other, earned in means.iter_rows()}
-    if not names or len(found) < len(names) ** 2:
-        return None
-    payoffs = np.array([[found[one, other] for other in names] for one in names])
-    try:
-        solved = symmetric_equilibria(payoffs).equilibria
-    except EquilibriumError:
-        return None
-    best = max(solved, key=lambda one: float(one.mixture @ payoffs @ one.mixture)).mixture
-    weights = pl.DataFrame({"player": names, "weight": [float(one) for one in best]})
-    return weights.filter(pl.col("weight") > 0)
 
 
 def _truthful(played: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
