@@ -15,7 +15,7 @@ from cheaptalk.models.calls import ModelCall
 from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.comparisons import changes
-from cheaptalk.profiles.profiles import PAIR, Number, Profile, profile_of
+from cheaptalk.profiles.profiles import PAIR, Number, Profile, detectable, profile_of
 from cheaptalk.profiles.quantities import Quantity
 from cheaptalk.reports.recipes.tables import Estimate
 
@@ -177,3 +177,23 @@ def test_a_file_with_two_values_of_one_match_is_refused() -> None:
     before["values"]["rows"]["n"] *= 2
     with pytest.raises(ct.CheaptalkError, match="n: the earlier profile has several values"):
         changes(after, before)
+
+
+def test_each_number_and_change_states_its_minimum_detectable_effect(
+    versions: tuple[Profile, Profile],
+) -> None:
+    before, after = versions
+    written = json.loads(json.dumps(after.as_json()))["numbers"]
+    twins = [one for one in after.numbers.values() if one.of.twins]
+    for key, number in after.numbers.items():
+        assert written[key]["detectable"] == detectable(number)
+        assert number.level == (0.05 / len(twins) if number.of.twins else 0.05)
+    earned = after.numbers["earned"]
+    assert earned.own.error is not None
+    assert (detectable(earned) or 0) > 2.8 * earned.own.error
+    assert (detectable(earned, 0.001) or 0) > (detectable(earned, 0.05) or 0)
+    found = changes(after, json.loads(json.dumps(before.as_json())))
+    assert any(one.detectable for one in found)
+    for one in found:
+        if one.told and one.detectable is not None:
+            assert one.p is not None

@@ -3,7 +3,7 @@ from .comparisons import Change, changes, read_profile
 from .gates import Decision, Gate, Verdict, decide, gate, junit, status
 from .held import Held
 from .page import profile_findings, write_profile
-from .profiles import NothingPlayed, Number, Profile, profile_of
+from .profiles import NothingPlayed, Number, Profile, detectable, profile_of
 from .quantities import THEMES, Quantity
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "battery",
     "changes",
     "decide",
+    "detectable",
     "gate",
     "junit",
     "profile_findings",

@@ -11,6 +11,7 @@ import polars as pl
 from msgspec import Struct
 
 from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.detection import detectable_effect, permits
 from cheaptalk.profiles.profiles import FORMAT, LEVEL, PAIR, PAIRED, SAME, Profile
 from cheaptalk.profiles.quantities import ANYTHING
 from cheaptalk.reports.recipes.tables import Estimate
@@ -54,6 +55,8 @@ class Change(NamedTuple):
             scripts leaves out 0.
         p: how often chance alone would change it as much, corrected by Holm's rule for all numbers
             of the comparison; None between scripts, of which the interval decides.
+        detectable: the smallest change that the two profiles detect with 80 % power, at the level
+            of the first step of Holm's rule; None if they detect none.
     """
 
     key: str
@@ -64,6 +67,7 @@ class Change(NamedTuple):
     change: Estimate
     told: bool
     p: float | None = None
+    detectable: float | None = None
 
     @property
     def better(self) -> bool | None:
@@ -159,9 +163,10 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     }  # fmt: skip
     own = profile.seats.filter(player=profile.player)["draws"].any()
     draws = before.draws or bool(own)
+    level = LEVEL / max(1, len(pairs)) if draws else LEVEL
     p_values = holm([_p(one) for one in pairs.values()]) if draws else [None] * len(pairs)
     return [
-        _change(profile, key, one, None if p is None else float(p))
+        _change(profile, key, one, None if p is None else float(p), level)
         for (key, one), p in zip(pairs.items(), p_values, strict=True)
     ]
 
@@ -185,23 +190,31 @@ def _pairs(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) -> 
     )
 
 
-def _change(profile: Profile, key: str, pairs: pl.DataFrame, p: float | None) -> Change:
+def _change(
+    profile: Profile, key: str, pairs: pl.DataFrame, p: float | None, level: float
+) -> Change:
     of = profile.numbers[key].of
     least, most = of.bounds
-    change = _mean(pairs, (least - most, most - least))
+    change, freedom = _mean(pairs, (least - most, most - least))
     was, now = pairs.select(pl.col("before", "value").mean()).row(0)
-    told = _leaves_out_0(_mean(pairs, ANYTHING)) if p is None else p <= LEVEL
-    return Change(key, of.title, of.good, was, now, change, told, p)
+    told = _leaves_out_0(_mean(pairs, ANYTHING)[0]) if p is None else p <= LEVEL
+    effect = None
+    if p is None or permits(change.clusters, level):
+        reach = most - least + abs(change.value or 0.0)
+        effect = detectable_effect(change.error, freedom, change.clusters, reach, level)
+    return Change(key, of.title, of.good, was, now, change, told, p, effect)
 
 
-def _mean(pairs: pl.DataFrame, bounds: Bounds) -> Estimate:
-    """The mean change with its interval, clustered as the matches of the later profile are."""
+def _mean(pairs: pl.DataFrame, bounds: Bounds) -> tuple[Estimate, float]:
+    """The mean change with its interval, clustered as the matches of the later profile are, and its
+    degrees of freedom."""
     row = mean_intervals(
         pairs, ["change"], cluster=["stratum", "cluster"], strata=["stratum"],
         bounds={"change": bounds},
     ).row(0, named=True)  # fmt: skip
-    return Estimate(row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
+    mean = Estimate(row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
                     row["wanted"])  # fmt: skip
+    return mean, row["freedom"]
 
 
 def _leaves_out_0(change: Estimate) -> bool:

@@ -38,6 +38,9 @@ class Held(NamedTuple):
 
 
 NOTHING = Held()
+DETECTABLE = (
+    "The smallest effect that this size detects with 80 % power, at the level actually used."
+)
 COUNTS = ("match", "deal")
 """What the numbers of a profile are of, and what shares its luck."""
 
@@ -103,6 +106,7 @@ def _changes(profile: Profile, held: Held, _: Evidence) -> Iterator[Shown]:
         (Header("what", "Number"), Header("before", held.since, places=PLACES),
          Header("after", profile.player, places=PLACES),
          Header("change", "Change", places=PLACES), Header("told", "Verdict"),
+         Header("detectable", "Detectable", places=PLACES, about=DETECTABLE),
          Header("key", "In gates")),
         counts=COUNTS,
     )  # fmt: skip
@@ -118,7 +122,7 @@ def _row(one: Change) -> dict[str, Any]:
     verdict = VERDICTS[one.better].removeprefix(", ") or "changed"
     return {
         "what": one.title, "key": f"{CHANGE}{one.key}", "before": one.before, "after": one.after,
-        "told": verdict if one.told else "",
+        "told": verdict if one.told else "", "detectable": one.detectable,
     } | estimated("change", one.change)  # fmt: skip
 
 

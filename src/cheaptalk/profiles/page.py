@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from cheaptalk.profiles.held import COUNTS, NOTHING, Held, held_parts
+from cheaptalk.profiles.held import COUNTS, DETECTABLE, NOTHING, Held, held_parts
 from cheaptalk.profiles.profiles import PLACES, Number, Profile
 from cheaptalk.profiles.quantities import SPENT, THEMES, Theme
 from cheaptalk.profiles.telling import telling
@@ -302,6 +302,7 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
             "unit": one.of.unit,
             "rank": one.rank,
             "p": one.p,
+            "detectable": one.detectable,
             "about": one.of.about,
         }
         for name, its in {profile.player: one.own, **one.panel}.items():
@@ -312,7 +313,9 @@ def _table(profile: Profile, theme: Theme, numbers: list[Number]) -> ReportTable
     return ReportTable(
         f"profile-{theme}-numbers", THEMES[theme], frame,
         (Header("what", "Number"), Header(profile.player, profile.player, places=PLACES),
-         *_tests(numbers), Header("rank", "Place", places=0), *panel, Header("key", "In gates")),
+         *_tests(numbers),
+         Header("detectable", "Detectable", places=PLACES, about=DETECTABLE),
+         Header("rank", "Place", places=0), *panel, Header("key", "In gates")),
         caption=f"{'. '.join(capital(unit) for unit in dict.fromkeys(map(_unit, numbers)))}.",
         leads=lambda row: _lead(profile, profile.numbers[row["key"]]),
         notes=tuple(_notes(numbers)), counts=COUNTS, cure=_cure(profile, numbers),

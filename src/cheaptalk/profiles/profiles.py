@@ -11,6 +11,7 @@ import polars as pl
 
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.detection import detectable_effect, permits
 from cheaptalk.profiles.quantities import Quantity, quantities
 from cheaptalk.profiles.seats import failures, seats
 from cheaptalk.records import Store
@@ -55,12 +56,22 @@ class Number(NamedTuple):
         p: of a difference between twin matches: how often chance alone would do as much or more, in
             (0, 1], by a permutation test and Holm's correction for all such numbers of the profile;
             None of others.
+        freedom: degrees of freedom of ``own.error``; None if it has none.
+        level: of the test that decides: 0.05 by an interval; of a difference between twin matches
+            0.05 divided by how many such numbers the profile tests, the first step of Holm's rule.
     """
 
     of: Quantity
     own: Estimate
     panel: Mapping[str, Estimate]
     p: float | None = None
+    freedom: float | None = None
+    level: float = LEVEL
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest effect that this size detects with 80 % power; see :func:`detectable`."""
+        return detectable(self)
 
     @property
     def beyond_chance(self) -> bool:
@@ -145,6 +156,7 @@ class Profile:
                 key: {
                     "title": one.of.title, "theme": one.of.theme, "unit": one.of.unit,
                     "good": one.of.good, "about": one.of.about, "rank": one.rank, "p": one.p,
+                    "freedom": one.freedom, "level": one.level, "detectable": one.detectable,
                     **_plain(one.own),
                     "panel": {name: _plain(its) for name, its in one.panel.items()},
                 }
@@ -222,7 +234,33 @@ def _tested(numbers: Mapping[str, Number], player: str) -> Mapping[str, Number]:
     """Numbers with what chance would do of those between twins."""
     chances = {key: _chance(one.of, player) for key, one in numbers.items() if one.of.twins}
     corrected = dict(zip(chances, map(float, holm([*chances.values()])), strict=True))
-    return {key: one._replace(p=corrected.get(key)) for key, one in numbers.items()}
+    first = LEVEL / max(1, len(chances))
+    return {
+        key: one._replace(p=corrected[key], level=first) if key in corrected else one
+        for key, one in numbers.items()
+    }
+
+
+def detectable(number: Number, level: float | None = None) -> float | None:
+    """Return the smallest effect that the size of a profile detects with 80 % power.
+
+    An effect is the distance of the true mean from a value that it is tested against, such as 0 for
+    a difference between twin matches, or the limit of a gate.
+
+    Args:
+        number: a number of a profile.
+        level: of the two-sided test, in (0, 1); by default the one actually used, ``number.level``.
+
+    Returns:
+        The effect in the unit of the number; None if the size detects no effect at this level.
+    """
+    level = number.level if level is None else level
+    least, most = number.of.bounds
+    value = number.own.value or 0.0
+    if number.of.twins and not permits(number.own.clusters, level):
+        return None
+    reach = max(value - least, most - value)
+    return detectable_effect(number.own.error, number.freedom, number.own.clusters, reach, level)
 
 
 def _chance(of: Quantity, player: str) -> float:
@@ -263,4 +301,6 @@ def _number(of: Quantity, player: str, battery: Battery, table: pl.DataFrame) ->
         for row in means.iter_rows(named=True)
     }  # fmt: skip
     own = found.pop(player)
-    return Number(of, own, {name: found[name] for name in who if name in found})
+    freedom = means.filter(player=player)["freedom"].item() or None
+    panel = {name: found[name] for name in who if name in found}
+    return Number(of, own, panel, freedom=freedom)
