@@ -1,0 +1,417 @@
+"""False statements in headlines: ``python -m bench.headlines [--minutes M] [--seed S] [--progress F]``.
+
+Coverage of intervals says nothing of the sentence above them. Here players are equal by
+construction, and every sentence that names a winner or a change is false. The grid varies players,
+instances, configurations, designs (all players on the same instances, or each on its own) and
+outcomes (binary, skewed); each cell is simulated until the time is up. At most 6 % of the sentences
+of a cell may be false. With one player ahead of equal others the same cells give the power.
+
+The frames are synthetic, the sentences are those of the pages: a study of two matches is played for
+its frame, and its columns are filled with simulated outcomes. The sentence counts, and the test
+behind it must agree with it.
+
+Progress goes to a file of JSON lines if one is named; a second run with the same file and seed goes
+on where the first one stopped.
+"""
+
+import argparse
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.stats import beta, norm
+
+import cheaptalk as ct
+from bench.rows import Row
+from cheaptalk.reports.metagame.page import Played
+from cheaptalk.reports.metagame.parts import answer as metagame_answer
+from cheaptalk.reports.recipes.comparison import comparison
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.leaderboard import _Board
+from cheaptalk.reports.recipes.parts import Answer, Lacking
+from cheaptalk.reports.study import answers
+from cheaptalk.reports.study.scores import GameScores
+
+GAME = "bargaining"
+RIVAL = "rival"
+LIMIT = 0.06
+"""The share of false sentences that a cell may have."""
+ALIKE = 0.5
+"""The share of an outcome's variance that the matches of an instance share."""
+SPREAD = 0.7
+"""The standard deviation of the configurations' means, in that of an outcome."""
+AHEAD = 0.8
+"""How far the leader is ahead where power is measured, in standard deviations of an outcome."""
+BATCH = 10
+MINUTES = 20.0
+DRAWS = 300
+"""Bootstrap draws of a leaderboard or a meta-game."""
+LARGEST = 20_000
+"""Matches of a study at most; larger cells take too long to simulate often."""
+Outcomes = NDArray[np.float64]
+KINDS: Mapping[str, Callable[[Outcomes], Outcomes]] = {
+    "binary": lambda z: (z > norm.ppf(0.7)).astype(float),
+    "skewed": lambda z: norm.cdf(z) ** 6,
+}
+"""What makes shares of standard normal numbers."""
+
+
+class Cell(NamedTuple):
+    """A kind of study, and the headline that is tested on it."""
+
+    headline: str
+    players: int
+    instances: int
+    configurations: int
+    paired: bool
+    outcome: str
+    ahead: float = 0.0
+
+    @property
+    def matches(self) -> int:
+        return self.players * self.instances * self.configurations
+
+    def __str__(self) -> str:
+        design = "same instances" if self.paired else "own instances"
+        counts = f"{self.players} players, {self.instances} x {self.configurations}"
+        return f"{self.headline}, {counts}, {design}, {self.outcome}"
+
+
+class Statement(NamedTuple):
+    """What a headline says.
+
+    Attributes:
+        text: the sentence.
+        named: the player or change that it names, or None if it leaves that open.
+    """
+
+    text: str
+    named: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedStudy(Evidence):
+    """A study whose matches are simulated; all else is that of a stored one."""
+
+    frame: pl.DataFrame | None = None
+
+    @property
+    def frames(self) -> Mapping[str, pl.DataFrame]:
+        assert self.frame is not None
+        return {GAME: self.frame}
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """Draws studies of a cell.
+
+    Attributes:
+        store: holds the studies ``first`` and ``second``, and ``elsewhere`` with another seed.
+        row: a match as frames have it.
+    """
+
+    store: ct.Store
+    row: pl.DataFrame
+
+    def study(self, name: str, frame: pl.DataFrame) -> SimulatedStudy:
+        return SimulatedStudy(self.store, name, draws=DRAWS, frame=frame)
+
+    def frame(
+        self, labels: list[str], rivals: list[str], configuration: NDArray[np.int64],
+        instance: list[str], values: Mapping[str, Outcomes],
+    ) -> pl.DataFrame:  # fmt: skip
+        """Matches of these players, each against its rival."""
+        drawn: dict[str, object] = {
+            "match": [f"m{at}" for at in range(len(labels))],
+            "configuration": [f"c{at}" for at in configuration],
+            "deal": instance,
+            "pairing": [f"{one} / {other}" for one, other in zip(labels, rivals, strict=True)],
+            "player.alice": labels,
+            "player.bob": rivals,
+            **values,
+        }
+        own = pl.DataFrame(drawn)
+        rest = self.row.drop(own.columns).head(1)
+        filled = own.with_columns(pl.lit(rest[name][0], rest[name].dtype).alias(name)
+                                  for name in rest.columns)  # fmt: skip
+        return filled.select(self.row.columns)
+
+    def matches(
+        self, cell: Cell, draw: np.random.Generator, studies: int = 1
+    ) -> list[pl.DataFrame]:
+        """Studies of the same players on the same instances, or on their own ones.
+
+        The outcomes have three parts: of the configuration, which all players share; of the
+        instance; and of the match. Players are equal, but for the first one's lead.
+        """
+        shape = (studies, cell.players, cell.configurations, cell.instances)
+        level = SPREAD * draw.normal(size=(1, 1, cell.configurations, 1))
+        common = (1, 1, *shape[2:]) if cell.paired else shape
+        of_instance = np.sqrt(ALIKE) * draw.normal(size=(2, *common))
+        latent = level + of_instance + np.sqrt(1 - ALIKE) * draw.normal(size=(2, *shape))
+        latent[0, -1, 0] += cell.ahead
+        value, other = KINDS[cell.outcome](latent)
+        player, configuration, instance = np.indices(shape[1:]).reshape(3, -1)
+        labels = [f"p{at}" for at in player]
+        frames = []
+        for study in range(studies):
+            own = "" if cell.paired else "{player}."
+            names = [
+                f"{own.format(player=who)}{study if not cell.paired else ''}{at}"
+                for who, at in zip(labels, instance, strict=True)
+            ]
+            gain = value[study].ravel()
+            frames.append(self.frame(
+                labels, [RIVAL] * len(labels), configuration, names,
+                {"alice_gain": gain, "payoff.alice": 100 * gain,
+                 "efficiency": other[study].ravel()},
+            ))  # fmt: skip
+        return frames
+
+
+def report(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
+    """Who did best in a study."""
+    (frame,) = simulator.matches(cell, draw)
+    game = GameScores(GAME, frame, {"alice": "alice", "bob": "bob"})
+    text = answers.answer(game).text
+    best = next(iter(game.players["alice"]["player.alice"]))
+    named = best if f"{best} did best as Alice" in text else None
+    told = all(margin.told for margin in answers.margins(game, "alice"))
+    assert told == (named is not None), text
+    return Statement(text, named)
+
+
+def compare(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
+    """What changed from a study to another one of the same players."""
+    before, after = simulator.matches(cell, draw, studies=2)
+    first = simulator.study("first", before)
+    second = simulator.study("second" if cell.paired else "elsewhere", after)
+    said = [
+        shown.text
+        for part in comparison(second, None, [GAME]).parts if not part.design
+        for shown in part.make(first) if isinstance(shown, Answer)
+    ]  # fmt: skip
+    text = " ".join(said)
+    changed = any(word in text for word in (" rose by ", " fell by ", "changed, too"))
+    of_leader = " of p0 as Alice rose by " in text or " of p0 as Alice fell by " in text
+    return Statement(text, "p0" if of_leader else "some score" if changed else None)
+
+
+def leaderboard(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
+    """Who stands first."""
+    (frame,) = simulator.matches(cell, draw)
+    study = simulator.study("first", frame)
+    try:
+        shown = next(iter(_Board((study,), (), ()).standing(study)))
+    except Lacking as lacking:
+        return Statement(str(lacking), None)
+    assert isinstance(shown, Answer)
+    sure = "nobody else does" in shown.text
+    sure = sure or ("stands first" in shown.text and "cannot be" not in shown.text)
+    return Statement(shown.text, shown.text.partition(",")[0] if sure else None)
+
+
+def metagame(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
+    """Whom people would choose; every ordered pair of players meets."""
+    shape = (cell.players, cell.players, cell.configurations, cell.instances)
+    level = SPREAD * draw.normal(size=(cell.configurations, 1))
+    common = (1, 1, *shape[2:]) if cell.paired else shape
+    of_instance = np.sqrt(ALIKE) * draw.normal(size=(2, *common))
+    latent = level + of_instance + np.sqrt(1 - ALIKE) * draw.normal(size=(2, *shape))
+    latent[0, 0] += cell.ahead
+    latent[1, :, 0] += cell.ahead
+    alice, bob = KINDS[cell.outcome](latent) / 2
+    one, other, configuration, instance = np.indices(shape).reshape(4, -1)
+    pairs = list(zip(one, other, strict=True))
+    frame = simulator.frame(
+        [f"p{at}" for at in one], [f"p{at}" for at in other], configuration,
+        [str(at) if cell.paired else f"{pair}.{at}"
+         for pair, at in zip(pairs, instance, strict=True)],
+        {"alice_gain": alice.ravel(), "bob_gain": bob.ravel(),
+         "payoff.alice": 100 * alice.ravel(), "payoff.bob": 100 * bob.ravel()},
+    )  # fmt: skip
+    (selected,) = Played(simulator.store, "first", {GAME: frame}).games()
+    analysis = ct.equilibrium.analyse(selected, draws=DRAWS)
+    text = metagame_answer(analysis).text
+    if not text.startswith("At equilibrium") or "cannot be told" in text:
+        return Statement(text, None)
+    shares = dict(zip(analysis.labels, analysis.against("mixture"), strict=True))
+    beyond = [label for label, share in shares.items() if (share.low or 0.0) > 1 / cell.players]
+    sure = beyond or [label for label in shares if f"everybody chooses {label}" in text]
+    return Statement(text, " and ".join(sure) or None)
+
+
+HEADLINES: Mapping[str, Callable[[Simulator, Cell, np.random.Generator], Statement]] = {
+    "report": report,
+    "compare": compare,
+    "leaderboard": leaderboard,
+    "metagame": metagame,
+}
+
+
+def grid(headlines: list[str]) -> list[Cell]:
+    """All cells, the smallest studies first: of equal players, then with one ahead."""
+    sizes = list(product((2, 3, 5, 10), (1, 2, 3, 10, 50), (1, 5, 20, 100)))
+    small = list(product((2, 3, 5), (1, 3, 10), (1, 5)))
+    cells = [
+        Cell(headline, players, instances, configurations, paired, outcome, ahead)
+        for headline in headlines
+        for players, instances, configurations in (small if headline == "metagame" else sizes)
+        for paired, outcome, ahead in product((True, False), KINDS, (0.0, AHEAD))
+    ]
+    chosen = [
+        cell for cell in cells
+        if cell.matches <= LARGEST and cell.instances * cell.configurations > 1
+    ]  # fmt: skip
+    return sorted(chosen, key=lambda cell: (cell.ahead > 0, cell.matches))
+
+
+class Count(NamedTuple):
+    """How often a cell's sentence named anything, and how often the leader.
+
+    Attributes:
+        studies: simulated.
+        named: those whose sentence named a player or a change.
+        leader: those that named the first player.
+    """
+
+    studies: int = 0
+    named: int = 0
+    leader: int = 0
+
+    def __add__(self, other: object) -> "Count":
+        assert isinstance(other, Count)
+        return Count(*(a + b for a, b in zip(self, other, strict=True)))
+
+
+def limits(part: int, total: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Clopper and Pearson 1934)."""
+    low = float(beta.ppf(0.025, part, total - part + 1)) if part else 0.0
+    high = float(beta.ppf(0.975, part + 1, total - part)) if part < total else 1.0
+    return low, high
+
+
+@contextmanager
+def simulator() -> Iterator[Simulator]:
+    """A simulator on a store with three small studies."""
+    fixed = {"game": GAME, "fixed": {"money": 100}}
+    with (
+        TemporaryDirectory() as folder,
+        ct.Store.open(Path(folder) / "store.sqlite", create=True) as store,
+    ):
+        for name, seed in (("first", 0), ("second", 0), ("elsewhere", 1)):
+            ct.run(ct.Study(
+                name=name, seed=seed, games=[fixed], pairing=[["p0", RIVAL]],
+                players={"p0": "equal_split", RIVAL: "boulware"},
+            ), store)  # fmt: skip
+        yield Simulator(store, ct.frames.match_frames(store, "first")[GAME])
+
+
+def simulated(
+    cells: list[Cell], minutes: float, seed: int, progress: Path | None = None
+) -> dict[Cell, Count]:
+    """Simulate cells in turn, a batch at a time, until the time is up."""
+    counts: defaultdict[Cell, Count] = defaultdict(Count)
+    if progress is not None and progress.exists():
+        for line in progress.read_text().splitlines():
+            cell, count = json.loads(line)
+            counts[Cell(*cell)] += Count(*count)
+    end = time.monotonic() + 60 * minutes
+    with simulator() as drawing:
+        while cells and time.monotonic() < end:
+            least = min(counts[cell].studies for cell in cells)
+            for cell in [cell for cell in cells if counts[cell].studies == least]:
+                if time.monotonic() > end:
+                    break
+                batch = Count()
+                for number in range(BATCH):
+                    key = [seed, least + number, *json.dumps(cell).encode()]
+                    draw = np.random.default_rng(key)
+                    said = HEADLINES[cell.headline](drawing, cell, draw)
+                    batch += Count(1, said.named is not None, said.named == "p0")
+                counts[cell] += batch
+                if progress is not None:
+                    with progress.open("a") as file:
+                        file.write(json.dumps([cell, batch]) + "\n")
+    return {cell: counts[cell] for cell in cells if counts[cell].studies}
+
+
+def by_size(counts: Mapping[Cell, Count]) -> dict[str, Count]:
+    """The cells of equal players pooled by headline, instances and configurations."""
+    pooled: defaultdict[str, Count] = defaultdict(Count)
+    for cell, count in counts.items():
+        if not cell.ahead:
+            name = f"{cell.headline}, {cell.instances} instances x {cell.configurations}"
+            pooled[name] += count
+    return dict(sorted(pooled.items()))
+
+
+def rows() -> Iterator[Row]:
+    """The worst cell of each headline, and its power."""
+    counts = simulated(grid([*HEADLINES]), MINUTES, 0)
+    for headline in HEADLINES:
+        own = {cell: count for cell, count in counts.items() if cell.headline == headline}
+        null = {cell: count for cell, count in own.items() if not cell.ahead}
+        if not null:
+            continue
+        worst = max(null, key=lambda cell: limits(null[cell].named, null[cell].studies)[0])
+        count = null[worst]
+        low, high = limits(count.named, count.studies)
+        yield Row(
+            f"{headline}: false sentences in the worst of {len(null)} cells of equal players",
+            100 * count.named / count.studies, "%", ("<=", 100 * LIMIT),
+            f"{worst}; {count.studies} studies, 95 % interval {100 * low:.1f} to {100 * high:.1f}",
+        )  # fmt: skip
+        total = sum(null.values(), Count())
+        yield Row(f"{headline}: false sentences over all cells", 100 * total.named / total.studies,
+                  "%", ("<=", 100 * LIMIT), f"{total.studies:,} studies")  # fmt: skip
+        ahead = sum((count for cell, count in own.items() if cell.ahead), Count())
+        if ahead.studies:
+            yield Row(
+                f"{headline}: the leader is named", 100 * ahead.leader / ahead.studies, "%", None,
+                f"one player {AHEAD} standard deviations ahead, {ahead.studies:,} studies",
+            )  # fmt: skip
+
+
+def main() -> None:
+    """Print every cell with its interval, the worst first."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--minutes", type=float, default=MINUTES)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--progress", type=Path)
+    parser.add_argument("--only", nargs="*", choices=HEADLINES, default=[*HEADLINES])
+    options = parser.parse_args()
+    counts = simulated(grid(options.only), options.minutes, options.seed, options.progress)
+    null = {cell: count for cell, count in counts.items() if not cell.ahead}
+    for cell in sorted(null, key=lambda cell: -null[cell].named / null[cell].studies):
+        line(str(cell), null[cell].named, null[cell].studies)
+    print()
+    for name, count in by_size(counts).items():
+        line(name, count.named, count.studies)
+    print()
+    for cell, count in counts.items():
+        if cell.ahead:
+            print(f"{cell!s:70} power {count.leader / count.studies:6.1%} of {count.studies}")
+
+
+def line(name: str, part: int, total: int) -> None:
+    """Print a share of false sentences and whether it keeps the limit."""
+    low, high = limits(part, total)
+    verdict = "TOO OFTEN" if low > LIMIT else "" if part / total <= LIMIT else "over, unsure"
+    print(f"{name:70} {part / total:6.1%} ({low:.1%} to {high:.1%}, {total}) {verdict}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
