@@ -10,15 +10,18 @@ from pathlib import Path
 
 import cheaptalk
 from bench import (
+    advice,
     anchors,
     arrays,
     chip_trading,
     console,
+    determinism,
     difference_coverage,
     driver,
     effect_coverage,
     empirical,
     equilibria,
+    headlines,
     human_studies,
     imports,
     item_bargaining,
@@ -62,6 +65,9 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "effect_coverage": effect_coverage.rows,
     "difference_coverage": difference_coverage.rows,
     "profile_coverage": profile_coverage.rows,
+    "headlines": headlines.rows,
+    "advice": advice.rows,
+    "determinism": determinism.rows,
 }
 RESULTS = Path(__file__).parent / "results.md"
 HEAD = ("| what | measured | goal | met | how |", "|---|---|---|---|---|")

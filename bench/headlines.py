@@ -1,4 +1,4 @@
-"""False statements in headlines: ``python -m bench.headlines [--minutes M] [--seed S] [--progress F]``.
+"""False statements in headlines: ``python -m bench.headlines [--minutes M] [--progress FILE]``.
 
 Coverage of intervals says nothing of the sentence above them. Here players are equal by
 construction, and every sentence that names a winner or a change is false. The grid varies players,
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta, norm
 
 import cheaptalk as ct
+from bench.profile_coverage import twice
 from bench.rows import Row
 from cheaptalk.reports.metagame.page import Played
 from cheaptalk.reports.metagame.parts import answer as metagame_answer
@@ -56,8 +57,14 @@ BATCH = 10
 MINUTES = 20.0
 DRAWS = 300
 """Bootstrap draws of a leaderboard or a meta-game."""
-LARGEST = 20_000
-"""Matches of a study at most; larger cells take too long to simulate often."""
+PLAYERS = (2, 3, 5, 10)
+DESIGNS = (
+    (2, 1), (3, 1), (5, 1), (10, 1), (50, 1), (1, 5), (2, 5), (3, 5), (10, 5), (1, 20), (2, 20),
+    (3, 20), (10, 20), (1, 100), (2, 100), (10, 100), (50, 100),
+)  # fmt: skip
+"""Instances of each configuration, and configurations."""
+LARGEST = 50_000
+"""Matches of the largest study."""
 Outcomes = NDArray[np.float64]
 KINDS: Mapping[str, Callable[[Outcomes], Outcomes]] = {
     "binary": lambda z: (z > norm.ppf(0.7)).astype(float),
@@ -79,7 +86,8 @@ class Cell(NamedTuple):
 
     @property
     def matches(self) -> int:
-        return self.players * self.instances * self.configurations
+        pairings = self.players ** (2 if self.headline == "metagame" else 1)
+        return pairings * self.instances * self.configurations
 
     def __str__(self) -> str:
         design = "same instances" if self.paired else "own instances"
@@ -182,6 +190,11 @@ class Simulator:
 def report(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
     """Who did best in a study."""
     (frame,) = simulator.matches(cell, draw)
+    return report_of(simulator, frame)
+
+
+def report_of(_: Simulator, frame: pl.DataFrame) -> Statement:
+    """Who did best in matches, as a report says it."""
     game = GameScores(GAME, frame, {"alice": "alice", "bob": "bob"})
     text = answers.answer(game).text
     best = next(iter(game.players["alice"]["player.alice"]))
@@ -196,12 +209,10 @@ def compare(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Stat
     before, after = simulator.matches(cell, draw, studies=2)
     first = simulator.study("first", before)
     second = simulator.study("second" if cell.paired else "elsewhere", after)
-    said = [
-        shown.text
-        for part in comparison(second, None, [GAME]).parts if not part.design
-        for shown in part.make(first) if isinstance(shown, Answer)
-    ]  # fmt: skip
-    text = " ".join(said)
+    (part,) = (part for part in comparison(second, None, [GAME]).parts if not part.design)
+    shown = next(iter(part.make(first)))
+    assert isinstance(shown, Answer)
+    text = shown.text
     changed = any(word in text for word in (" rose by ", " fell by ", "changed, too"))
     of_leader = " of p0 as Alice rose by " in text or " of p0 as Alice fell by " in text
     return Statement(text, "p0" if of_leader else "some score" if changed else None)
@@ -210,6 +221,11 @@ def compare(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Stat
 def leaderboard(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
     """Who stands first."""
     (frame,) = simulator.matches(cell, draw)
+    return standing_of(simulator, frame)
+
+
+def standing_of(simulator: Simulator, frame: pl.DataFrame) -> Statement:
+    """Who stands first in matches, as a leaderboard says it."""
     study = simulator.study("first", frame)
     try:
         shown = next(iter(_Board((study,), (), ()).standing(study)))
@@ -241,7 +257,10 @@ def metagame(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Sta
          "payoff.alice": 100 * alice.ravel(), "payoff.bob": 100 * bob.ravel()},
     )  # fmt: skip
     (selected,) = Played(simulator.store, "first", {GAME: frame}).games()
-    analysis = ct.equilibrium.analyse(selected, draws=DRAWS)
+    try:
+        analysis = ct.equilibrium.analyse(selected, draws=DRAWS)
+    except ct.CheaptalkError as error:
+        return Statement(str(error), None)
     text = metagame_answer(analysis).text
     if not text.startswith("At equilibrium") or "cannot be told" in text:
         return Statement(text, None)
@@ -259,20 +278,15 @@ HEADLINES: Mapping[str, Callable[[Simulator, Cell, np.random.Generator], Stateme
 }
 
 
-def grid(headlines: list[str]) -> list[Cell]:
-    """All cells, the smallest studies first: of equal players, then with one ahead."""
-    sizes = list(product((2, 3, 5, 10), (1, 2, 3, 10, 50), (1, 5, 20, 100)))
-    small = list(product((2, 3, 5), (1, 3, 10), (1, 5)))
+def grid(headlines: list[str], largest: int = LARGEST) -> list[Cell]:
+    """All cells with so many matches at most, the smallest first: of equal players, then others."""
     cells = [
         Cell(headline, players, instances, configurations, paired, outcome, ahead)
         for headline in headlines
-        for players, instances, configurations in (small if headline == "metagame" else sizes)
+        for players, (instances, configurations) in product(PLAYERS, DESIGNS)
         for paired, outcome, ahead in product((True, False), KINDS, (0.0, AHEAD))
     ]
-    chosen = [
-        cell for cell in cells
-        if cell.matches <= LARGEST and cell.instances * cell.configurations > 1
-    ]  # fmt: skip
+    chosen = [cell for cell in cells if cell.matches <= largest]
     return sorted(chosen, key=lambda cell: (cell.ahead > 0, cell.matches))
 
 
@@ -356,8 +370,17 @@ def by_size(counts: Mapping[Cell, Count]) -> dict[str, Count]:
     return dict(sorted(pooled.items()))
 
 
+def profile_pairs(minutes: float, seed: int = 0) -> Count:
+    """Pairs of small profiles of one player on the same instances, and those told apart."""
+    end, count = time.monotonic() + 60 * minutes, Count()
+    while time.monotonic() < end:
+        (percent,) = twice(1, seed + count.studies)
+        count += Count(1, percent > 0)
+    return count
+
+
 def rows() -> Iterator[Row]:
-    """The worst cell of each headline, and its power."""
+    """The worst cell of each headline, its power, and the changes between equal profiles."""
     counts = simulated(grid([*HEADLINES]), MINUTES, 0)
     for headline in HEADLINES:
         own = {cell: count for cell, count in counts.items() if cell.headline == headline}
@@ -381,6 +404,13 @@ def rows() -> Iterator[Row]:
                 f"{headline}: the leader is named", 100 * ahead.leader / ahead.studies, "%", None,
                 f"one player {AHEAD} standard deviations ahead, {ahead.studies:,} studies",
             )  # fmt: skip
+    pairs = profile_pairs(MINUTES / 2)
+    low, high = limits(pairs.named, pairs.studies)
+    yield Row(
+        "profile: pairs of profiles of one player that name a change",
+        100 * pairs.named / pairs.studies, "%", ("<=", 100 * LIMIT),
+        f"{pairs.studies} pairs, 95 % interval {100 * low:.1f} to {100 * high:.1f}",
+    )  # fmt: skip
 
 
 def main() -> None:
@@ -392,8 +422,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--progress", type=Path)
     parser.add_argument("--only", nargs="*", choices=HEADLINES, default=[*HEADLINES])
+    parser.add_argument("--profiles", type=float, default=0.0, help="minutes for profiles besides")
+    parser.add_argument("--largest", type=int, default=LARGEST, help="matches of a study")
     options = parser.parse_args()
-    counts = simulated(grid(options.only), options.minutes, options.seed, options.progress)
+    cells = grid(options.only, options.largest)
+    counts = simulated(cells, options.minutes, options.seed, options.progress)
     null = {cell: count for cell, count in counts.items() if not cell.ahead}
     for cell in sorted(null, key=lambda cell: -null[cell].named / null[cell].studies):
         line(str(cell), null[cell].named, null[cell].studies)
@@ -404,6 +437,9 @@ def main() -> None:
     for cell, count in counts.items():
         if cell.ahead:
             print(f"{cell!s:70} power {count.leader / count.studies:6.1%} of {count.studies}")
+    if options.profiles:
+        pairs = profile_pairs(options.profiles, options.seed)
+        line("profile, pairs of one player", pairs.named, pairs.studies)
 
 
 def line(name: str, part: int, total: int) -> None:

@@ -1,0 +1,78 @@
+"""Whether pages are the same byte for byte: ``python -m bench.determinism``.
+
+Each page is written by three fresh processes whose hash seeds differ, from one store. Sets and
+unordered groups then come in another order, and sums of floating-point numbers may differ.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import cheaptalk as ct
+from bench.rows import Row
+
+HASH_SEEDS = (0, 1, 2)
+STORE, PAGE = "store.sqlite", "page.html"
+COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "report": ("report", "one"),
+    "compare": ("compare", "one", "two"),
+    "leaderboard": ("leaderboard", "one", "two"),
+    "profile": ("profile", "boulware", "--workers", "1"),
+    "metagame": ("metagame", "bargainers", "--bootstrap", "300"),
+}
+"""What writes each page."""
+
+
+def played(folder: Path) -> None:
+    """Play the quickstart twice, a round robin for a meta-game, and a small profile."""
+    with ct.Store.open(folder / STORE, create=True) as store:
+        first = ct.preset("quickstart")
+        assert first is not None
+        for name, seed in (("one", 1), ("two", 2)):
+            ct.run(first.model_copy(update={"name": name, "seed": seed}), store)
+        players = {name: name for name in ("boulware", "conceder", "equal_split", "random")}
+        ct.run(ct.Study(
+            name="bargainers", games=[{"game": "bargaining"}], players=players, pairing="all",
+            deals=6,
+        ), store)  # fmt: skip
+    written(folder, "profile", 0)
+
+
+def written(folder: Path, page: str, hash_seed: int) -> str:
+    """The digest of a page, and of what its command prints, by a fresh process.
+
+    Raises:
+        RuntimeError: the command failed.
+    """
+    command = [sys.executable, "-m", "cheaptalk", *COMMANDS[page], "--store", STORE, "--out", PAGE]
+    environment = os.environ | {"PYTHONHASHSEED": str(hash_seed), "COLUMNS": "100"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed: {done.stderr.decode()}")
+    return hashlib.sha256((folder / PAGE).read_bytes() + done.stdout).hexdigest()
+
+
+def versions(page: str, folder: Path) -> int:
+    """How many different versions of a page three processes write."""
+    return len({written(folder, page, hash_seed) for hash_seed in HASH_SEEDS})
+
+
+def rows() -> Iterator[Row]:
+    """The number of different versions of each page."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        played(folder)
+        for page in COMMANDS:
+            yield Row(
+                f"{page}: different pages of the same study", versions(page, folder), "", ("<=", 1),
+                f"{len(HASH_SEEDS)} fresh processes with different hash seeds",
+            )  # fmt: skip
+
+
+if __name__ == "__main__":
+    for row in rows():
+        print(f"{row.what:50} {row.value:.0f}", flush=True)
