@@ -14,7 +14,7 @@ import polars as pl
 
 from bench.mean_coverage import ALIKE, DEALS, KINDS, LEAST, SIZES, Draws
 from bench.rows import Row
-from cheaptalk.reports.recipes.comparison import difference
+from cheaptalk.reports.recipes.study_differences import difference
 from cheaptalk.statistics.intervals import ENOUGH
 
 STUDIES = 400

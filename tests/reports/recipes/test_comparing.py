@@ -1,6 +1,8 @@
 """Two studies side by side: paired where they share deals, cell by cell elsewhere."""
 
 import json
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from scipy import stats
 
 import cheaptalk as ct
-from cheaptalk.reports.recipes.comparison import difference
+from cheaptalk.reports.recipes.study_differences import difference
 from tests.conftest import Command
 
 FIRST: dict[str, Any] = {
@@ -29,6 +31,20 @@ NAMED = SECOND | {
     "name": "named",
     "players": {"new": {"strategy": "boulware"}, "luck": {"strategy": "random"}},
 }
+TWO_GAMES = FIRST | {
+    "name": "two-games",
+    "games": [*FIRST["games"], {"game": "negotiation", "fixed": {"horizon": 4}}],
+    "players": {
+        "us": {"strategies": {"bargaining": "equal_split", "negotiation": "zero_intelligence"}},
+        "luck": {"strategies": {"bargaining": "random", "negotiation": "random"}},
+    },
+    "deals": 8,
+}
+TWO_CHANGED = TWO_GAMES | {
+    "name": "two-games-changed",
+    "players": TWO_GAMES["players"]
+    | {"us": {"strategies": {"bargaining": "boulware", "negotiation": "boulware"}}},
+}
 PERSUADED = FIRST | {
     "name": "persuaded",
     "games": [{"game": "persuasion", "fixed": {"horizon": 3}}],
@@ -40,7 +56,7 @@ PERSUADED = FIRST | {
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("compared") / "store.sqlite"
     with ct.Store.open(path, create=True) as opened:
-        for study in (FIRST, SECOND, ELSEWHERE, NAMED, PERSUADED):
+        for study in (FIRST, SECOND, ELSEWHERE, NAMED, PERSUADED, TWO_GAMES, TWO_CHANGED):
             ct.run(ct.studies.parse_study(study, "here"), opened)
     return path
 
@@ -116,7 +132,72 @@ def test_what_floating_point_leaves_is_no_difference_that_varies() -> None:
     found = difference(before, before.with_columns(pl.col("gain") + 0.7), "gain", paired=False)
     assert found is not None
     assert found.difference == pytest.approx(0.7)
-    assert (found.limits, found.p) == ((None, None), None)
+    assert found.limits == (None, None)
+    assert found.p == pytest.approx(2 / math.comb(74, 37) ** 2)
+
+
+def test_rounding_errors_are_no_change() -> None:
+    before = played(np.random.default_rng(3), pairings=3, deals=4)
+    after = before.with_columns(pl.col("gain") * (1 + 3e-16)).sample(fraction=1, shuffle=True)
+    for paired in (True, False):
+        found = difference(before, after, "gain", paired)
+        assert found is not None
+        assert found.difference == 0
+        assert found.p == (1 if paired else pytest.approx(1))
+
+
+def outcomes(luck: np.random.Generator, instances: Sequence[int], share: float) -> pl.DataFrame:
+    """Wins of a player, with so many instances in each configuration."""
+    return pl.DataFrame(
+        {
+            "who": "gpt", "configuration": str(place), "pairing": "gpt / rival", "deal": str(deal),
+            "repeat": 0, "gain": float(luck.random() < share),
+        }
+        for place, count in enumerate(instances) for deal in range(count)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(
+    "instances", [[1], [2], [3], [2] * 20, [1, *[2] * 19], [1] * 20, [*[1] * 10, *[3] * 10]]
+)
+def test_equal_players_seldom_differ_on_few_instances_each(
+    instances: list[int], paired: bool
+) -> None:
+    luck, significant = np.random.default_rng(11), 0
+    for _ in range(60):
+        before, after = (outcomes(luck, instances, 0.6) for _ in range(2))
+        found = difference(before, after, "gain", paired, (0.0, 1.0))
+        assert found is not None
+        low, high = found.limits
+        if low is not None and high is not None:
+            assert -1 <= low <= found.difference <= high <= 1
+        significant += found.p is not None and found.p < 0.05
+    assert significant <= 7  # 60 where a missing p counted as a change
+
+
+def test_one_instance_in_one_configuration_leaves_the_others_tested() -> None:
+    luck = np.random.default_rng(2)
+    before, after = (outcomes(luck, [1, *[4] * 19], share) for share in (0.1, 0.9))
+    found = difference(before, after, "gain", paired=False)
+    assert found is not None
+    assert found.p is not None
+    assert found.p < 0.001
+
+
+def test_a_difference_with_about_one_degree_of_freedom_is_inconclusive() -> None:
+    rows = [("gpt", "a", "x", str(deal), 0, gain) for deal, gain in enumerate((0.1, 0.3))]
+    before = pl.DataFrame(
+        rows, ["who", "configuration", "pairing", "deal", "repeat", "gain"], orient="row"
+    )
+    after = before.with_columns(gain=pl.Series([0.5, 0.9]))
+    found = difference(before, after, "gain", True, (0.0, 1.0))
+    assert found is not None
+    assert (found.p, found.limits) == (None, (None, None))
+    after = before.with_columns(pl.col("gain") + 0.5)
+    alike = difference(before, after, "gain", True, (0.0, 1.0))
+    assert alike is not None
+    assert (alike.p, alike.limits) == (0.5, (None, None))  # two instances of one sign
 
 
 def played(luck: np.random.Generator, *, pairings: int, deals: int) -> pl.DataFrame:
@@ -150,14 +231,22 @@ def test_two_players_cannot_stand_for_the_same_one(store: Path) -> None:
 def test_a_study_does_not_differ_from_itself(store: Path) -> None:
     frame = compared(store, "first", "first")
     assert frame["difference"].to_list() == [0.0] * frame.height
-    for unknown in ("difference.low", "difference.high", "p", "p.corrected"):
+    for unknown in ("difference.low", "difference.high"):
         assert frame[unknown].to_list() == [None] * frame.height
+    assert set(frame["p"]) == set(frame["p.corrected"]) == {1.0}
 
 
-def test_corrected_p_allow_for_all_comparisons(store: Path) -> None:
-    frame = compared(store, "first", "second")
-    smallest = frame.sort("p", nulls_last=True).row(0, named=True)
-    assert smallest["p.corrected"] == pytest.approx(min(1, smallest["p"] * frame["p"].count()))
+def test_corrected_p_allow_for_the_comparisons_of_all_games(store: Path) -> None:
+    with ct.Store.open(store) as opened:
+        found = ct.reports.compare(opened, "two-games", "two-games-changed")
+    frames = [table.frame for name, table in found.tables.items() if name.startswith("compare")]
+    assert len(frames) == 2
+    every = pl.concat(frame.select("p", "p.corrected") for frame in frames)
+    smallest = every.sort("p", nulls_last=True).row(0, named=True)
+    assert smallest["p.corrected"] == pytest.approx(min(1, smallest["p"] * len(every)))
+    for frame, answer in zip(frames, found.answers.values(), strict=False):
+        assert len(frame) < len(every)
+        assert f"{len(every)} differences" in answer
 
 
 def test_gains_are_drawn_first_and_all_else_in_the_order_of_the_table(store: Path) -> None:

@@ -223,7 +223,7 @@ def _sample(name: str, matches: pl.DataFrame, values: list[str], swap: bool) -> 
     level = pl.len().over(CELL) / (2 * pl.len().over(*CELL, "turned"))
     weight, one_sided = pl.col("weight"), (pl.col("row") != pl.col("column")) & ~pl.col("both")
     weighed = matches.with_columns(weight=pl.when(both).then(level).otherwise(1.0), both=both)
-    by_deal = weighed.group_by(*CELL, "deal").agg(
+    by_deal = weighed.group_by(*CELL, "deal", maintain_order=True).agg(
         *((weight * pl.col(name)).sum().alias(f"sum {name}") for name in values),
         *((weight * pl.col(name).is_not_null()).sum().alias(f"weight {name}") for name in values),
         pl.len().alias("matches"),

@@ -1,12 +1,11 @@
 """Two studies side by side: what changed, on the same deals where both played them."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
-from scipy.special import stdtr, stdtrit
 
 from cheaptalk.frames.reader import places_in
 from cheaptalk.records import Store, line_up
@@ -14,59 +13,15 @@ from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.charts.kinds import dots
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
-from cheaptalk.reports.recipes.means import with_holm
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Recipe, RecipePart
+from cheaptalk.reports.recipes.study_differences import LEVEL, WHO, difference
 from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable
-from cheaptalk.reports.study.roles import by_player
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import CheaptalkError, counted, game_title, suggest
-from cheaptalk.statistics import STRATA, mean_intervals
-from cheaptalk.statistics.intervals import without_rounding
+from cheaptalk.statistics import holm
 from cheaptalk.studies.lookup import Named, Place, name_of, reads_study
 from cheaptalk.text import capital, fixed, plain
-
-LEVEL = 0.95
-WHO = "who"
-CELL = (WHO, "configuration", "pairing")
-"""Matches that are alike but for their deals and chance."""
-PAIR = (*CELL, "deal", "repeat")
-"""What pairs a match of one study with a match of the other."""
-
-
-class Difference(NamedTuple):
-    """How much more a player got in the second study; see :func:`comparison`.
-
-    Attributes:
-        before, after: means over the matches that are compared.
-        difference: after less before, with its standard error and degrees of freedom. There is no
-            error, interval or p where it never varied: how much it may is not known then.
-        n: pairs of matches, or of configurations and pairings where there are none.
-        clusters: the deals it rests on, of each configuration; those of the study that has fewer.
-    """
-
-    before: float
-    after: float
-    difference: float
-    error: float | None
-    freedom: float
-    n: int
-    clusters: int
-
-    @property
-    def p(self) -> float | None:
-        """Of no difference, two-sided; None where no error can be told."""
-        if not self.error:
-            return None
-        return float(2 * stdtr(self.freedom, -abs(self.difference) / self.error))
-
-    @property
-    def limits(self) -> tuple[float, float] | tuple[None, None]:
-        """The interval of the difference."""
-        if not self.error:
-            return None, None
-        width = float(stdtrit(self.freedom, (1 + LEVEL) / 2)) * self.error
-        return self.difference - width, self.difference + width
 
 
 @reads_study
@@ -106,6 +61,13 @@ def compare(
         return findings(store, study, recipe, as_published=as_published)
 
 
+FLOATS = ("before", "after", "difference", "difference.low", "difference.high", "p")
+SCHEMA: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(FLOATS, pl.Float64), "difference.wanted": pl.Int64
+}  # fmt: skip
+"""Columns that can be null in every row."""
+
+
 def comparison(
     other: Evidence, renamed: Mapping[str, str] | None = None, games: Sequence[str] = ()
 ) -> Recipe:
@@ -127,10 +89,8 @@ def comparison(
                 f"{' and '.join(labels)} cannot both stand for {old}: name one of them, and "
                 "compare the other one separately"
             )
-    parts = (
-        RecipePart(game_title(game), "", partial(_changes, other, game, renamed or {}))
-        for game in dict.fromkeys([*other.frames, *games])
-    )
+    made = _Comparison(other, dict(renamed or {}), tuple(dict.fromkeys([*other.frames, *games])))
+    parts = (RecipePart(game_title(game), "", partial(made.changes, game)) for game in made.games)
     about = f"The study “{other.study}” beside the one that this page describes."
     title = f"a comparison with {other.study}"
     return Recipe(
@@ -151,44 +111,70 @@ def _by_counterpart(renamed: Mapping[str, str]) -> dict[str, list[str]]:
     }
 
 
-def _changes(
-    other: Evidence, game: str, renamed: Mapping[str, str], evidence: Evidence
-) -> Iterator[Answer | ReportTable | Charts]:
-    """Each player's scores in the other study less those in this one, with 95 % intervals.
+@dataclass(frozen=True, eq=False)
+class _Comparison:
+    """What is compared: the second study, its labels that replace others, and the games."""
 
-    Only what both studies hold is compared: the same players in the same places of the same
-    configurations. Where both drew their deals with the same seed, matches on the same deal are
-    paired, and the difference is the mean over pairs, clustered by deal within configurations.
-    Elsewhere each configuration and pairing that both have weighs alike, and the difference is the
-    mean of the differences of their means, clustered by deal across pairings, with the degrees of
-    freedom of Welch and Satterthwaite.
+    other: Evidence
+    renamed: Mapping[str, str]
+    games: tuple[str, ...]
 
-    A difference that is the same in all pairs, or between scores that never vary, has no interval
-    and no p: how much it may vary is not known. Where there is one, p is two-sided, of no
-    difference, from Student's t; the corrected one allows for all p of the table (Holm 1979).
-    """
-    for one in (evidence, other):
-        if one.scored(game).is_empty():
-            raise Lacking(f"no match of {plain(game)} in {one.study} has finished")
-    replaced = {old: f"{old} of {other.study}" for old in renamed.values()}
-    sides = [
-        GameScores(game, _renamed(one.scored(game), names), one.places[game])
-        for one, names in ((evidence, {}), (other, replaced | dict(renamed)))
-    ]
-    paired = _same_deals(evidence, other)
-    frame = pl.DataFrame(
-        [row for role in sides[0].roles for row in _rows(sides[0], sides[1], role, paired)],
-        infer_schema_length=None,
-    )
-    if frame.is_empty():
-        raise Lacking(
-            "the studies have no configuration in common that the same players played; name those "
-            "that stand for each other with --as NEW=OLD"
+    def changes(self, game: str, evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
+        """Each player's scores in the other study less those in this one, with 95 % intervals.
+
+        Only what both studies hold is compared: the same players in the same places of the same
+        configurations. If both drew their instances with the same seed, matches on the same
+        instance are paired, and the difference is the mean over pairs, clustered by instance within
+        configurations. Otherwise each configuration and pairing that both have weighs alike, and
+        the difference is the mean of the differences of their means, clustered by instance across
+        pairings, with the degrees of freedom of Welch and Satterthwaite. Configurations with a
+        single instance are collapsed into one stratum, whose spread is that of their differences.
+
+        p is two-sided, of no difference, from Student's t; the corrected p allows for all scores of
+        all games of the comparison (Holm 1979). A difference that is the same in all instances of
+        each configuration has no interval; its p is the probability of such signs among equal
+        players (a sign test: six paired instances give 0.031). A difference whose error is unknown,
+        or has fewer than two degrees of freedom, is inconclusive: it has neither interval nor p.
+        """
+        for study in (evidence, self.other):
+            if study.scored(game).is_empty():
+                raise Lacking(f"no match of {plain(game)} in {study.study} has finished")
+        tested = evidence.once(self.tested)
+        frame = tested.filter(game=game).drop("game")
+        if frame.is_empty():
+            raise Lacking(
+                "the studies have no configuration in common that the same players played; name "
+                "those that stand for each other with --as NEW=OLD"
+            )
+        yield _changed(frame, len(tested), evidence.study, self.other.study)
+        yield _charts(game, frame, self.other)
+        yield _table(game, frame, evidence, self.other, _same_deals(evidence, self.other))
+
+    def tested(self, evidence: Evidence) -> pl.DataFrame:
+        """The rows of all games, with p-values that are corrected for all of them.
+
+        A difference that cannot be tested counts as a test that finds nothing.
+        """
+        rows = [row for game in self.games for row in self._rows(game, evidence)]
+        if not rows:
+            return pl.DataFrame(schema={"game": pl.String})
+        frame = pl.DataFrame(rows, schema_overrides=SCHEMA, infer_schema_length=None)
+        corrected = pl.Series(holm(frame["p"].fill_null(1.0).to_numpy()))
+        known = pl.col("p").is_not_null()
+        return frame.with_columns(pl.when(known).then(corrected).alias("p.corrected"))
+
+    def _rows(self, game: str, evidence: Evidence) -> Iterator[dict[str, object]]:
+        if evidence.scored(game).is_empty() or self.other.scored(game).is_empty():
+            return
+        other = self.other.study
+        replaced = {old: f"{old} of {other}" for old in self.renamed.values()}
+        before, after = (
+            GameScores(game, _renamed(study.scored(game), names), study.places[game])
+            for study, names in ((evidence, {}), (self.other, replaced | dict(self.renamed)))
         )
-    frame = with_holm(frame, "p.corrected")
-    yield _changed(frame, evidence.study, other.study)
-    yield _charts(game, frame, other)
-    yield _table(game, frame, evidence, other, paired)
+        paired = _same_deals(evidence, self.other)
+        for role in before.roles:
+            yield from _rows(before, after, role, paired)
 
 
 def _renamed(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
@@ -224,37 +210,40 @@ def _rows(
         if score.role in (None, role)
         and (not score.key.startswith("payoff.") or before.shared(role))
     }
-    sides = [
-        by_player(side.frame, role, side.roles[role]).rename({f"player.{role}": WHO})
-        for side in (before, after)
-    ]
+    sides = [side.seated(role).rename({f"player.{role}": WHO}) for side in (before, after)]
     for who in sorted(set(sides[0][WHO]) & set(sides[1][WHO])):
         mine = [side.filter(pl.col(WHO) == who) for side in sides]
         for key, score in scores.items():
-            found = difference(mine[0], mine[1], key, paired)
+            found = difference(mine[0], mine[1], key, paired, score.bounds)
             if found is not None:
                 low, high = found.limits
                 yield {
-                    WHO: who, "role": capital(role), "score": score.title, "unit": score.unit,
+                    "game": before.name, WHO: who, "role": capital(role),
+                    "score": score.title, "unit": score.unit,
                     "before": found.before, "after": found.after, "difference": found.difference,
                     "difference.low": low, "difference.high": high, "difference.n": found.n,
                     "difference.clusters": found.clusters,
+                    "difference.wanted": found.wanted,
                     "gain": key == before.gain(role).key, "p": found.p,
                     "decimals": before.decimals.get(key, 2), "place": role,
                 }  # fmt: skip
 
 
-def _changed(frame: pl.DataFrame, before: str, after: str) -> Answer:
-    """Whose gains changed, beyond doubt or by the same throughout, and how many other scores."""
-    sure, alike = pl.col("p.corrected") < 1 - LEVEL, pl.col("p").is_null()
-    changed = frame.filter(sure | (alike & (pl.col("difference") != 0)))
-    since, tests = f"From “{before}” to “{after}”", frame["p"].drop_nulls().len()
-    tested = counted(tests, "difference")
-    if changed.is_empty() and not tests:
+def _changed(frame: pl.DataFrame, tests: int, before: str, after: str) -> Answer:
+    """Whose gains changed beyond doubt, and how many other scores did.
+
+    Args:
+        frame: the differences of one game.
+        tests: how many differences of all games the corrected p-values allow for.
+    """
+    since, tested = f"From “{before}” to “{after}”", counted(tests, "difference")
+    if not frame["difference"].abs().max():
         return Answer(f"{since}, nothing changed at all.", "nothing changed")
+    changed = frame.filter(pl.col("p.corrected") < 1 - LEVEL)
     if changed.is_empty():
         nothing = "nothing can be told to have changed"
-        return Answer(f"{since}, {nothing}, of {tested}.", nothing)
+        few = _untested(frame)
+        return Answer(f"{since}, {nothing}, of {tested}{few}.", nothing)
     said = [_moved(row) for row in changed.filter("gain").rows(named=True)]
     if not said:
         said = ["no gain can be told to have changed"]
@@ -262,19 +251,30 @@ def _changed(frame: pl.DataFrame, before: str, after: str) -> Answer:
         said.append("no gain can be told to have risen")
     if others := changed.filter(~pl.col("gain")).height:
         said.append(f"{counted(others, 'other score')} changed, too")
-    rule = f" (95 % intervals; Holm's rule for {tested})" if tests else ""
+    rule = f" (95 % intervals; Holm's rule for {tested})"
     return Answer(f"{since}, {'; '.join(said)}{rule}.", f"{counted(len(changed), 'score')} changed")
+
+
+def _untested(frame: pl.DataFrame) -> str:
+    """How many differences have too few instances for a test."""
+    untested = frame.filter(pl.col("p").is_null()).height
+    if not untested:
+        return ""
+    which = "all" if untested == len(frame) else f"{untested}"
+    return f"; {which} of them rest on too few instances for a test"
 
 
 def _moved(row: Mapping[str, Any]) -> str:
     """Whose score rose or fell, and by how much."""
-    by, low, high = row["difference"], row["difference.low"], row["difference.high"]
-    found = Estimate(by, low, high)
-    if by < 0:
-        found = Estimate(-by, high and -high, low and -low)
-    way, places = "fell" if by < 0 else "rose", row["decimals"]
-    size = f"{fixed(abs(by), places)}{found.within(places, '') or ' throughout'}"
-    return f"the {row['score']} of {row[WHO]} as {row['role']} {way} by {size}"
+    change, low, high = row["difference"], row["difference.low"], row["difference.high"]
+    size = Estimate(change, low, high)
+    if change < 0:
+        size = Estimate(-change, high and -high, low and -low)
+    way, places = "fell" if change < 0 else "rose", row["decimals"]
+    instances = counted(row["difference.clusters"], "instance")
+    within = size.within(places, "") or f" (in all of {instances} alike)"
+    by = f"{fixed(abs(change), places)}{within}"
+    return f"the {row['score']} of {row[WHO]} as {row['role']} {way} by {by}"
 
 
 def _table(
@@ -326,62 +326,3 @@ def _hover_text(row: Mapping[str, Any]) -> str:
     within = "" if low is None else f", {fixed(low, places)} to {fixed(high, places)}"
     behind = counted(row["difference.n"], "comparison")
     return f"{fixed(row['difference'], places)}{within}, {behind}"
-
-
-def difference(
-    before: pl.DataFrame, after: pl.DataFrame, key: str, paired: bool
-) -> Difference | None:
-    """How a player's score differs; None where nothing can be compared."""
-    left, right = (one.drop_nulls(key) for one in (before, after))
-    if paired:
-        both = left.join(right.select(*PAIR, key), on=PAIR, suffix=".after", validate="1:1")
-        if not both.is_empty():
-            return _of_pairs(both, key)
-    met = left.select(CELL).unique().join(right.select(CELL).unique(), on=CELL, validate="1:1")
-    if met.is_empty():
-        return None
-    return _of_cells(
-        left.join(met, on=CELL, validate="m:1"), right.join(met, on=CELL, validate="m:1"), key
-    )
-
-
-def _of_pairs(both: pl.DataFrame, key: str) -> Difference:
-    changed = both.with_columns(difference=pl.col(f"{key}.after") - pl.col(key))
-    found = mean_intervals(changed, [key, f"{key}.after", "difference"], strata=STRATA)
-    means = dict(found.select("measure", "mean").iter_rows())
-    columns = ("error", "freedom", "n", "clusters")
-    behind = found.filter(measure="difference").select(columns).row(0)
-    return Difference(means[key], means[f"{key}.after"], means["difference"], *behind)
-
-
-def _of_cells(before: pl.DataFrame, after: pl.DataFrame, key: str) -> Difference:
-    """The difference of two means over cells that both have and that weigh alike.
-
-    A deal moves all cells that it was played in, so that each side is clustered by deal.
-    """
-    (first, own), (second, others) = (_deviations(one, key) for one in (before, after))
-    strata, size = pl.concat([own, others]), before.select(CELL).n_unique()
-    clusters = min(int(side["clusters"].sum()) for side in (own, others))
-    if strata["error"].null_count():
-        return Difference(first, second, second - first, None, 1.0, size, clusters)
-    squares = strata["error"].to_numpy() ** 2
-    total = float(squares.sum())
-    fourths = float((squares**2 / strata["freedom"].to_numpy()).sum())
-    freedom = total**2 / fourths if total else 1.0
-    return Difference(first, second, second - first, total**0.5, freedom, size, clusters)
-
-
-def _deviations(frame: pl.DataFrame, key: str) -> tuple[float, pl.DataFrame]:
-    """The mean of the means of cells, and what each configuration adds to its error.
-
-    A row's deviation from its cell's mean counts by what the row weighs in the whole.
-    """
-    value = pl.col(key).cast(pl.Float64)
-    cells = frame.select(CELL).n_unique()
-    weighed = frame.with_columns(
-        off=without_rounding(value - value.mean().over(CELL), value.abs().max().over(CELL))
-        * pl.len().over("configuration")
-        / (pl.len().over(CELL) * cells)
-    )
-    mean = frame.group_by(CELL).agg(value.mean())[key].to_numpy().mean()
-    return float(mean), mean_intervals(weighed, ["off"], STRATA, cluster=("deal",))

@@ -1,0 +1,198 @@
+"""Differences between a player's scores in two studies, by pairs of matches or by cells."""
+
+from collections.abc import Iterator
+from math import ceil, comb
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from cheaptalk.statistics import DEALS, STRATA, mean_intervals
+from cheaptalk.statistics.differences import (
+    UNBOUNDED,
+    combined_freedom,
+    difference_bounds,
+    sign_flip_p,
+    t_limits,
+    two_sided_p,
+)
+from cheaptalk.statistics.intervals import ENOUGH, Bounds, BoundsColumns, without_rounding
+
+LEVEL = 0.95
+WHO = "who"
+CELL = (WHO, "configuration", "pairing")
+"""Matches that are alike but for their instances and chance."""
+PAIR = (*CELL, "deal", "repeat")
+"""What pairs a match of one study with a match of the other."""
+
+
+class Difference(NamedTuple):
+    """How much more a player got in the second study; see :func:`.comparison`.
+
+    Attributes:
+        before, after: means over the matches that are compared.
+        difference: after less before.
+        error: its standard error; None if it is unknown, 0 if the difference never varied.
+        freedom: degrees of freedom of the error.
+        n: pairs of matches, or of configurations and pairings if there are no pairs.
+        clusters: the instances it rests on, in all configurations; those of the study with fewer.
+        constant_p: the p-value of a difference that never varied; see :func:`.sign_flip_p`.
+        bounds: the smallest and the largest possible difference.
+    """
+
+    before: float
+    after: float
+    difference: float
+    error: float | None
+    freedom: float
+    n: int
+    clusters: int
+    constant_p: float | None = None
+    bounds: Bounds = UNBOUNDED
+
+    @property
+    def p(self) -> float | None:
+        """Two-sided, of no difference; None if the data cannot test it."""
+        return two_sided_p(self.difference, self.error, self.freedom, self.constant_p)
+
+    @property
+    def limits(self) -> tuple[float, float] | tuple[None, None]:
+        """The 95 % interval of the difference, within its bounds; None if there is none."""
+        return t_limits(self.difference, self.error, self.freedom, LEVEL, self.bounds)
+
+    @property
+    def wanted(self) -> int | None:
+        """How many instances would do if the interval has too few degrees of freedom."""
+        if self.limits[0] is None or round(self.freedom, 6) >= ENOUGH - 1:
+            return None
+        return ceil(round(self.clusters * (ENOUGH - 1) / self.freedom, 6))
+
+
+def difference(
+    before: pl.DataFrame,
+    after: pl.DataFrame,
+    key: str,
+    paired: bool,
+    bounds: Bounds | BoundsColumns = UNBOUNDED,
+) -> Difference | None:
+    """Return the difference of a player's mean scores; None if the studies have nothing in common.
+
+    Args:
+        before, after: the player's matches in each study, with the columns of :data:`PAIR`.
+        key: the score's column.
+        paired: whether instances of one number are the same in both studies.
+        bounds: of the score, as :func:`.mean_intervals` takes them.
+    """
+    first, second = (
+        side.drop_nulls(key).with_columns(pl.col(key).cast(pl.Float64)).sort(PAIR)
+        for side in (before, after)
+    )
+    if paired:
+        own = second.select(*PAIR, pl.col(key).alias("after"))
+        both = first.join(own, on=PAIR, validate="1:1", maintain_order="left")
+        if not both.is_empty():
+            return _of_pairs(both, key, bounds)
+    shared = first.select(CELL).unique().join(second.select(CELL).unique(), on=CELL, how="semi")
+    if shared.is_empty():
+        return None
+    first, second = (side.join(shared, on=CELL, how="semi") for side in (first, second))
+    return _of_cells(first, second, key, bounds)
+
+
+def _of_pairs(both: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> Difference:
+    """The mean difference over pairs of matches on the same instances."""
+    before, after = pl.col(key), pl.col("after")
+    changed = both.with_columns(
+        change=without_rounding(after - before, pl.max_horizontal(before.abs(), after.abs()))
+    )
+    found = mean_intervals(changed, [key, "after", "change"], strata=STRATA)
+    first, second, change = found["mean"]
+    error, freedom, n, clusters = found.select("error", "freedom", "n", "clusters").row(-1)
+    parts = changed.group_by(DEALS, maintain_order=True).agg(pl.col("change").sum())["change"]
+    return Difference(
+        first, second, change, error, freedom, n, clusters, sign_flip_p(parts.to_numpy()),
+        difference_bounds(both, both, bounds),
+    )  # fmt: skip
+
+
+def _of_cells(
+    before: pl.DataFrame, after: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns
+) -> Difference:
+    """The mean difference over cells that both studies have, which weigh alike.
+
+    An instance moves all cells that it was played in, so that each side is clustered by instance.
+    Configurations with a single instance in either study show no spread of their own: they are
+    collapsed into one stratum, in which what differs is the configurations' differences. A single
+    such configuration collapses all of them, as in :func:`.mean_intervals`.
+    """
+    sides = [_by_cell(side, key) for side in (before, after)]
+    cells = sides[0].join(sides[1], on=CELL, suffix=".after", validate="1:1", maintain_order="left")
+    change = without_rounding(
+        pl.col("mean.after") - pl.col("mean"), pl.max_horizontal("size", "size.after"),
+        pl.col("rows") + pl.col("rows.after"),
+    )  # fmt: skip
+    cells = cells.with_columns(change=change)
+    strata = (
+        cells.group_by(STRATA, maintain_order=True)
+        .agg(pl.len().alias("cells"), pl.col("change").sum())
+        .join(_spread(before, key), on=STRATA, validate="1:1", maintain_order="left")
+        .join(_spread(after, key), on=STRATA, suffix=".after", validate="1:1",
+              maintain_order="left")
+    )  # fmt: skip
+    thin = pl.min_horizontal("clusters", "clusters.after") == 1
+    if strata.filter(thin).height == 1:
+        thin = pl.lit(value=True)
+    error, freedom = _combined(strata.filter(~thin), cells, strata.filter(thin))
+    parts = strata["change"].to_numpy() / len(cells)
+    return Difference(
+        float(cells["mean"].to_numpy().mean()), float(cells["mean.after"].to_numpy().mean()),
+        float(parts.sum()), error, freedom, len(cells),
+        min(int(strata[name].sum()) for name in ("clusters", "clusters.after")),
+        sign_flip_p(parts, np.array([*_chances(strata)])) if error == 0 else None,
+        difference_bounds(before, after, bounds),
+    )  # fmt: skip
+
+
+def _by_cell(frame: pl.DataFrame, key: str) -> pl.DataFrame:
+    """Each cell's mean, the size of its largest value and how many matches it has."""
+    value = pl.col(key)
+    mean = pl.when(value.min() == value.max()).then(value.min()).otherwise(value.mean())
+    return frame.group_by(CELL, maintain_order=True).agg(
+        mean.alias("mean"), value.abs().max().alias("size"), pl.len().cast(pl.Int64).alias("rows")
+    )
+
+
+def _spread(frame: pl.DataFrame, key: str) -> pl.DataFrame:
+    """What each configuration adds to the standard error of a sum over its cells' means.
+
+    A row's deviation from its cell's mean counts by what the row weighs in the sum.
+    """
+    value = pl.col(key)
+    off = without_rounding(value - value.mean().over(CELL), value.abs().max().over(CELL))
+    weight = pl.len().over(STRATA) / pl.len().over(CELL)
+    weighed = frame.with_columns(off=off * weight)
+    found = mean_intervals(weighed, ["off"], STRATA, cluster=("deal",))
+    return found.select(*STRATA, "error", "freedom", "clusters")
+
+
+def _combined(
+    apart: pl.DataFrame, cells: pl.DataFrame, thin: pl.DataFrame
+) -> tuple[float | None, float]:
+    """The standard error over all cells, and its degrees of freedom; no error if it is unknown."""
+    variances = [*apart["error"].to_numpy() ** 2, *apart["error.after"].to_numpy() ** 2]
+    freedoms = [*apart["freedom"], *apart["freedom.after"]]
+    if len(thin) == 1:
+        return None, 1.0
+    if len(thin):
+        collapsed = cells.join(thin, on=STRATA, how="semi")
+        found = mean_intervals(collapsed, ["change"], cluster=STRATA).row(0, named=True)
+        variances.append((found["error"] * len(collapsed)) ** 2)
+        freedoms.append(found["freedom"])
+    error = float(np.sqrt(sum(variances))) / len(cells)
+    return error, combined_freedom(variances, freedoms)
+
+
+def _chances(strata: pl.DataFrame) -> Iterator[float]:
+    """How likely one of the two orders of a configuration's instances is if players are alike."""
+    for first, second in strata.select("clusters", "clusters.after").iter_rows():
+        yield 1 / comb(first + second, first)

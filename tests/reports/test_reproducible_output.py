@@ -1,0 +1,74 @@
+"""Pages and tables are the same to the byte in every process, whatever its hash seed."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import cheaptalk as ct
+
+FIRST: dict[str, Any] = {
+    "name": "first",
+    "seed": 1,
+    "games": [
+        {
+            "game": "item_bargaining",
+            "fixed": {"quantities": [7, 4, 1]},
+            "cases": [{"discount": 0.9}, {"discount": 0.98}],
+        },
+        {"game": "bargaining", "fixed": {"horizon": 6}, "grid": {"money": [100, 10_000]}},
+    ],
+    "players": {
+        label: {"strategies": {"item_bargaining": label, "bargaining": bargaining}}
+        for label, bargaining in (
+            ("soft", "equal_split"),
+            ("tough", "boulware"),
+            ("luck", "random"),
+        )
+    },
+    "deals": 7,
+}
+SECOND = FIRST | {"name": "second", "seed": 2}
+FIRST["players"]["luck"]["strategies"]["item_bargaining"] = "walk"
+COMMANDS = (
+    ("report", "first", "--out", "report.html", "--tables", "tables"),
+    ("compare", "first", "second", "--out", "compare.html"),
+    ("leaderboard", "first", "second", "--out", "leaderboard.html"),
+    ("metagame", "first", "--game", "item_bargaining", "--out", "metagame.html"),
+)
+SCRIPT = """
+import sys
+from cheaptalk.cli.main import main
+for arguments in {commands!r}:
+    sys.argv = ["cheaptalk", *arguments, "--store", {store!r}]
+    try:
+        main()
+    except SystemExit as ended:
+        assert not ended.code, (arguments, ended.code)
+"""
+
+
+def test_reports_are_the_same_to_the_byte_in_every_process(tmp_path: Path) -> None:
+    store = tmp_path / "store.sqlite"
+    with ct.Store.open(store, create=True) as opened:
+        for study in (FIRST, SECOND):
+            ct.run(ct.studies.parse_study(study, "here"), opened)
+    script = SCRIPT.format(commands=COMMANDS, store=str(store))
+    folders = [tmp_path / "one", tmp_path / "other"]
+    for place, folder in enumerate(folders):
+        folder.mkdir()
+        done = subprocess.run(
+            [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False,
+            env=os.environ | {"PYTHONHASHSEED": str(place + 1)},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        (folder / "printed").write_text(done.stdout.replace(str(folder), ""))
+    one, other = (
+        {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*")
+         if file.is_file()}
+        for folder in folders
+    )  # fmt: skip
+    assert one.keys() == other.keys()
+    assert {name for name in one if one[name] != other[name]} == set()
+    assert {"report.html", "compare.html", "leaderboard.html", "metagame.html"} <= set(one)
