@@ -111,8 +111,8 @@ def difference_bounds(
 
 
 def _mean_bounds(frame: pl.DataFrame, bounds: Bounds | BoundsColumns) -> Iterator[float]:
-    end: float | str
-    for end, unknown in zip(bounds, UNBOUNDED, strict=True):
+    ends: tuple[float | str, ...] = bounds
+    for end, unknown in zip(ends, UNBOUNDED, strict=True):
         if not isinstance(end, str):
             yield float(end)
         elif frame[end].null_count() or frame.is_empty():

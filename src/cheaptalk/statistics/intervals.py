@@ -34,7 +34,7 @@ DEALS = ("configuration", "deal")
 STRATA = ("configuration",)
 """The column that tells which matches share a configuration."""
 FEW = 20
-"""Fewer clusters than this make intervals too narrow more often than not."""
+"""With fewer degrees of freedom than this many clusters have, intervals are likely too narrow."""
 ENOUGH = 25
 """Clusters that show how skewed values are."""
 SYMMETRIC = 1e-6
@@ -47,9 +47,17 @@ STEEPEST = 0.9
 """Skewness times quantile, at the most: where it is 1, the transformation is too steep to use."""
 
 
-def few_clusters(count: int) -> str:
-    """What to note of fewer clusters than :data:`FEW`."""
-    return f"{count} clusters are few: the intervals are likely too narrow"
+def few_clusters(count: int, freedom: float) -> str:
+    """Return the caution about fewer degrees of freedom than :data:`FEW` clusters have.
+
+    >>> few_clusters(12, 11), few_clusters(30, 15)
+    ('12 clusters are few: the intervals are likely too narrow', \
+'30 clusters have only 15 degrees of freedom: the intervals are likely too narrow')
+    """
+    few = f"{count} clusters are few"
+    if freedom < count - 1:
+        few = f"{count} clusters have only {freedom:.0f} degrees of freedom"
+    return f"{few}: the intervals are likely too narrow"
 
 
 def mean_intervals(

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri, stdtrit
 from scipy.stats import rankdata
 
 from cheaptalk.statistics.columns import (
@@ -16,7 +18,8 @@ from cheaptalk.statistics.columns import (
     demand_level,
     with_numbers,
 )
-from cheaptalk.statistics.intervals import DEALS
+from cheaptalk.statistics.differences import LEAST_FREEDOM, sign_flip_p
+from cheaptalk.statistics.intervals import DEALS, ROUNDING
 from cheaptalk.statistics.printout import Tabular
 from cheaptalk.statistics.resampling import Clusters, clusters_of
 
@@ -67,6 +70,11 @@ def rank_ranges(
     quantile of the largest such standardised difference over draws (Mogstad, Romano, Shaikh and
     Wilhelm 2024, Inference for Ranks, Review of Economic Studies 91(1)).
 
+    Standard errors are those of :func:`.mean_intervals`, and c is replaced by the quantile of
+    Student's t with the same probability and the difference's Satterthwaite degrees of freedom.
+    With fewer than two of these no difference is sure; one that never varied is sure if a sign
+    test allows for all pairs (:func:`.sign_flip_p`).
+
     Args:
         value: a column of numbers; rows without one are left out.
         by: the column whose values are the groups.
@@ -98,7 +106,12 @@ def rank_ranges(
         raise StatisticsError("draws lack a group nearly always: it has too few clusters to rank")
     label = f"{level * 100:g} %, {len(drawn)} bootstrap draws of {clusters.label}"
     return RankRanges(
-        value, label, _ranked(names, np.bincount(groups), means, drawn, level, highest),
+        value, label,
+        _ranked(
+            names, np.bincount(groups), means, drawn,
+            _surely_above(means, drawn, _parts(groups, numbers, clusters), clusters, level),
+            level, highest,
+        ),
         clusters.notes + notes,
     )  # fmt: skip
 
@@ -130,6 +143,7 @@ def _ranked(
     rows: NDArray[np.int64],
     means: FloatArray,
     drawn: FloatArray,
+    above: NDArray[np.bool_],
     level: float,
     highest: bool,
 ) -> pl.DataFrame:
@@ -138,7 +152,6 @@ def _ranked(
         ranks, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf"
     )
     best = ranks == 1
-    above = _surely_above(means, drawn, level)
     made = pl.DataFrame(
         {
             "group": [str(name) for name in names],
@@ -156,15 +169,67 @@ def _ranked(
     return made.sort("rank", "group")
 
 
-def _surely_above(means: FloatArray, drawn: FloatArray, level: float) -> NDArray[np.bool_]:
+class _Parts(NamedTuple):
+    """What each cluster adds to each group's mean, and to the deviation from it.
+
+    Attributes:
+        means: shape (clusters, groups).
+        deviations: from the mean of the cluster's stratum, same shape.
+    """
+
+    means: FloatArray
+    deviations: FloatArray
+
+
+def _parts(groups: NDArray[np.int64], numbers: FloatArray, clusters: Clusters) -> _Parts:
+    size = int(groups.max()) + 1
+    cells, shape = clusters.codes * size + groups, (clusters.count, size)
+    many = np.bincount(cells, minlength=clusters.count * size).reshape(shape)
+    sums = np.bincount(cells, numbers, minlength=clusters.count * size).reshape(shape)
+    rows = many.sum(axis=0)
+    deviations = (sums - many * sums.sum(axis=0) / rows) / rows
+    starts = np.flatnonzero(np.diff(clusters.strata, prepend=-1))
+    sizes = np.diff(starts, append=clusters.count)
+    centres = np.add.reduceat(deviations, starts, axis=0) / sizes[:, None]
+    return _Parts(sums / rows, deviations - np.repeat(centres, sizes, axis=0))
+
+
+def _errors(parts: _Parts, clusters: Clusters) -> tuple[FloatArray, FloatArray]:
+    """Standard errors of all pairs' differences, and their degrees of freedom."""
+    size = parts.means.shape[1]
+    total, fourths = np.zeros((size, size)), np.zeros((size, size))
+    starts = np.flatnonzero(np.diff(clusters.strata, prepend=-1))
+    for own in np.split(parts.deviations, starts[1:]):
+        count = len(own)
+        squares = own.T @ own * count / (count - 1)
+        spread = np.diag(squares)
+        variance = np.maximum(spread[:, None] + spread - 2 * squares, 0.0)
+        total += variance
+        fourths += variance**2 / (count - 1)
+    noise = (ROUNDING * clusters.count * np.abs(parts.means).max(initial=0.0)) ** 2
+    total = np.where(total <= noise, 0.0, total)
+    freedom = np.divide(total**2, fourths, out=np.zeros_like(total), where=total > 0)
+    return np.sqrt(total), freedom
+
+
+def _surely_above(
+    means: FloatArray, drawn: FloatArray, parts: _Parts, clusters: Clusters, level: float
+) -> NDArray[np.bool_]:
     """Whether i's mean surely exceeds j's, for all pairs at once; shape (groups, groups)."""
-    gaps = means[:, None] - means
-    size = len(means)
-    off = [drawn[:, [i]] - drawn - gaps[i] for i in range(size)]
-    errors = np.array([one.std(axis=0, ddof=1) for one in off])
+    gaps, size = means[:, None] - means, len(means)
+    errors, freedom = _errors(parts, clusters)
     largest = np.zeros(len(drawn))
     for i in range(size):
         varying = errors[i] > 0
-        scaled = np.abs(off[i][:, varying]) / errors[i, varying]
+        off = (drawn[:, [i]] - drawn - gaps[i])[:, varying]
+        spread = off.std(axis=0, ddof=1)
+        scaled = np.abs(off) / np.where(spread > 0, spread, np.inf)
         largest = np.maximum(largest, scaled.max(axis=1, initial=0))
-    return np.asarray(gaps > np.quantile(largest, level) * errors)
+    single = ndtri((1 + level) / 2)  # draws of few clusters have too short tails
+    tail = ndtr(-max(float(np.quantile(largest, level)), single))
+    quantile = -stdtrit(np.maximum(freedom, 1.0), tail)
+    above = (gaps > quantile * errors) & (np.round(freedom, 6) >= LEAST_FREEDOM)
+    for i, j in np.argwhere((errors == 0) & (gaps > 0)):
+        p = sign_flip_p(parts.means[:, i] - parts.means[:, j])
+        above[i, j] = p <= (1 - level) / (size * (size - 1) / 2)
+    return np.asarray(above)

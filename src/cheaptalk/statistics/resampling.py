@@ -79,15 +79,26 @@ class Clusters:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A warning where there are few clusters."""
-        return () if self.count >= FEW else (few_clusters(self.count),)
+        """A warning if there are few degrees of freedom."""
+        return () if self.freedom >= FEW - 1 else (few_clusters(self.count, self.freedom),)
 
     def draws(self, number: int, generator: np.random.Generator) -> Iterator[Places]:
-        """Clusters drawn with replacement, as many from each stratum as it has."""
+        """Draw clusters with replacement, as many from each stratum as it has.
+
+        With all G clusters of a stratum drawn independently, a mean would vary by (G - 1) / G too
+        little: by half where strata have two clusters. The last draw of a stratum is therefore a
+        copy of another of its draws with a probability of G / (2 * (G - 1)), which gives each
+        cluster's count a variance of exactly 1, and linear statistics their unbiased variance.
+        """
         sizes = np.bincount(self.strata)[self.strata]
         starts = np.searchsorted(self.strata, self.strata)
+        last = np.flatnonzero(starts + sizes - 1 == np.arange(self.count))
+        others, chance = sizes[last] - 1, sizes[last] / (2 * (sizes[last] - 1))
         for _ in range(number):
-            yield starts + (generator.random(self.count) * sizes).astype(np.int64)
+            drawn = starts + (generator.random(self.count) * sizes).astype(np.int64)
+            copied = drawn[starts[last] + (generator.random(len(last)) * others).astype(np.int64)]
+            drawn[last] = np.where(generator.random(len(last)) < chance, copied, drawn[last])
+            yield drawn
 
     def rows(self, draws: Iterator[Places]) -> Iterator[Places]:
         """The rows of the clusters drawn, draw by draw."""
@@ -114,13 +125,15 @@ def bootstrap(
 
     In each draw the clusters of each stratum are drawn again with replacement, as many as there
     are, and with a cluster come all its rows (Efron and Tibshirani 1993, An Introduction to the
-    Bootstrap, chapters 6 and 13; Davison and Hinkley 1997, section 3.8).
+    Bootstrap, chapters 6 and 13; Davison and Hinkley 1997, section 3.8). One draw of each stratum
+    can copy another, which makes up for the (G - 1) / G by which means of G clusters would vary too
+    little (Rao and Wu 1988, Resampling Inference with Complex Survey Data, JASA 83, rescale
+    draws for this); see :meth:`.Clusters.draws`.
 
-    Plain percentiles are too narrow by as much as a normal quantile without the n / (n - 1) is
-    for a mean. With G clusters in H strata, f = G - H and t Student's quantile with f degrees of
-    freedom, the interval therefore ends at the percentiles Phi(-/+ t sqrt((f + 1) / f)), the
-    expanded percentiles of Hesterberg (2015, What Teachers Should Know About the Bootstrap, The
-    American Statistician 69(4)).
+    Percentiles are too narrow by as much as a normal quantile is for a mean. With G clusters in H
+    strata, f = G - H and t Student's quantile with f degrees of freedom, the interval therefore
+    ends at the percentiles Phi(-/+ t), the expanded percentiles of Hesterberg (2015, What Teachers
+    Should Know About the Bootstrap, The American Statistician 69(4)).
 
     Args:
         statistic: maps a frame to numbers by name, the same names for every frame.
@@ -152,7 +165,7 @@ def bootstrap(
     )
     if not estimate:
         raise StatisticsError("the statistic gives no numbers")
-    tail, value = expanded(level, clusters.freedom), pl.col("value")
+    tail, value = float(ndtr(stdtrit(clusters.freedom, (1 - level) / 2))), pl.col("value")
     numbers = pl.Series([_known(one) for one in estimate.values()], dtype=pl.Float64)
     long = drawn.unpivot(variable_name="statistic")
     summary = long.group_by("statistic", maintain_order=True).agg(
@@ -173,6 +186,8 @@ def _known(value: float | None) -> float | None:
 
 def expanded(level: float, freedom: int) -> float:
     """The share of draws beyond each end of an interval that is as wide as Student's t makes it.
+
+    For draws of independent clusters, whose means vary by 1 / (freedom + 1) too little.
 
     >>> round(expanded(0.95, 10_000), 3), round(expanded(0.95, 19), 3)
     (0.025, 0.016)
