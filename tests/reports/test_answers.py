@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import cheaptalk as ct
-from cheaptalk.reports.recipes.margins import ALPHA
+from cheaptalk.reports.recipes.margins import ALPHA, margins_over
 from cheaptalk.reports.study.answers import answer, margins
 from cheaptalk.reports.study.scores import GameScores
+from cheaptalk.statistics.planning import growth_for_power
 from tests.fakes import install_game
 from tests.toys import BOX
 
@@ -82,7 +84,7 @@ def test_what_cannot_be_told_yet_says_how_many_matches_would_tell() -> None:
     assert f"about {needed:,.0f} matches like these 20 would tell" in said.text
     tell = f"(20 matches were played, about {needed:,.0f} would tell)"
     assert said.short == f"ann leads as Left, not yet beyond doubt {tell}; rival alone as Right"
-    many = played(round(10 * margin.more), ann=lambda deal: deal % 5 + 0.5,
+    many = played(round(10 * margin.more * 1.3), ann=lambda deal: deal % 5 + 0.5,
                   bob=lambda deal: (deal + 2) % 5)  # fmt: skip
     assert next(margins(many, "left")).told
 
@@ -116,3 +118,67 @@ def test_the_best_of_equals_is_named_in_few_studies() -> None:
         )
         named += all(one.told for one in margins(game, "left"))
     assert named / studies <= ALPHA
+
+
+def test_a_constant_lead_on_few_deals_is_no_certain_one() -> None:
+    game = played(4, ann=lambda _: 2.0, bob=lambda _: 1.0)
+    assert "Who does best as Left cannot be told yet: ann" in answer(game).text  # 2 / 2 ** 4
+    five = {f"p{place}": (lambda got: lambda _: got)(float(place)) for place in range(5)}
+    assert "cannot be told yet" in answer(played(7, **five)).text  # 2 / 2 ** 7 > 0.05 / 4
+
+
+def test_a_lead_with_one_degree_of_freedom_is_inconclusive() -> None:
+    game = played(2, ann=lambda deal: 0.9 + deal / 10, bob=lambda deal: deal / 10 * 1.5)
+    (margin,) = margins(game, "left")
+    assert (margin.low, margin.told) == (None, False)
+    assert "(inconclusive: about one degree of freedom, on only 2 deals)" in answer(game).text
+
+
+def test_margins_keep_to_what_a_difference_can_be() -> None:
+    rows = pl.DataFrame({
+        "configuration": "c", "deal": [0, 1, 2] * 2, "who": ["a"] * 3 + ["b"] * 3,
+        "share": [1.0, 0.2, 0.9, 0.1, 0.4, 0.3],
+    })  # fmt: skip
+    ranked = [("a", 0.7), ("b", 0.8 / 3)]
+    (free,) = margins_over(rows, "who", "share", ranked)
+    (held,) = margins_over(rows, "who", "share", ranked, (0.0, 1.0))
+    assert free.low is not None
+    assert free.high is not None
+    assert free.high > 1
+    assert (held.low, held.high) == (max(free.low, -1.0), 1.0)
+
+
+def test_roles_of_a_game_share_one_rate_of_false_winners() -> None:
+    rows = pl.DataFrame({
+        "configuration": "c", "deal": [*range(9)] * 2, "who": ["a"] * 9 + ["b"] * 9,
+        "x": np.random.default_rng(1).normal(size=18),
+    })  # fmt: skip
+    ranked = [(name, rows.filter(who=name)["x"].to_numpy().mean()) for name in "ab"]
+    ranked.sort(key=lambda pair: -pair[1])
+    widths = []
+    for statements in (1, 2):
+        (margin,) = margins_over(rows, "who", "x", ranked, statements=statements)
+        assert margin.low is not None
+        widths.append(margin.size - margin.low)
+    assert widths[1] / widths[0] == pytest.approx(stats.t.ppf(0.9875, 8) / stats.t.ppf(0.975, 8))
+
+
+@pytest.mark.parametrize("rivals", [1, 4, 9])
+def test_the_matches_that_would_tell_do_so_in_four_of_five_studies(rivals: int) -> None:
+    """One leader ahead of equal players: pairwise planning had a power of 0.52 with 4 rivals."""
+    lead, start, tail = 0.4, 12, ALPHA / 2 / rivals
+    correlation = np.full((rivals, rivals), 0.5) + 0.5 * np.eye(rivals)
+    growth = growth_for_power(
+        [lead] * rivals, [(2 / start) ** 0.5] * rivals, start - 1, correlation, tail=tail
+    )
+    assert growth is not None
+    deals = round(start * growth)
+    gains = np.random.default_rng(5).normal(size=(1_500, deals, rivals + 1))
+    ahead = gains[:, :, :1] + lead - gains[:, :, 1:]
+    t = ahead.mean(axis=1) / ahead.std(axis=1, ddof=1) * deals**0.5
+    power = (t > stats.t.ppf(1 - tail, deals - 1)).all(axis=1).mean()
+    assert power == pytest.approx(0.8, abs=0.04)
+
+
+def test_no_number_of_matches_shows_a_lead_that_is_none() -> None:
+    assert growth_for_power([0.0], [1.0], 9, [[1.0]], tail=0.025) is None

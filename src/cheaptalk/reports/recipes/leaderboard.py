@@ -30,8 +30,8 @@ SCORE = "score"
 """The measure of a whole table by which a game scores players who sit there alone."""
 OVERALL = "overall"
 UNIT = "s.d."
-LIKELY = 2.8
-"""Standard errors that a difference must have to be found by four of five tests at 5 %."""
+MOST_GROWTH = 1e4
+"""How many times as many deals are still worth naming."""
 EVERY_RANK = 20
 """Players up to whom every rank is written along its axis."""
 LIKE = ("game", "configuration", "role")
@@ -115,11 +115,11 @@ class _Board:
         """
         rows, apart = _compared(self.rows(self.studies))
         found = _by_game(rows)
-        board, notes = _ranked(rows, found, evidence)
+        board, notes, more = _ranked(rows, found, evidence)
         wide = side_by_side(found, "z", "game")
         board = board.join(wide, on="player", how="left", maintain_order="left", validate="1:1")
         games = rows["game"].unique(maintain_order=True).to_list()
-        yield _first(board)
+        yield _first(board, more)
         told = "Whiskers are 95 % intervals." if board[f"{OVERALL}.low"].count() else ""
         yield Charts("leaderboard-overall", "Overall", [_dots(board)], told)
         yield ReportTable(
@@ -226,18 +226,20 @@ def _by_game(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _ranked(
     rows: pl.DataFrame, found: pl.DataFrame, evidence: Evidence
-) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Players by standing over all games, and what a reader should know."""
+) -> tuple[pl.DataFrame, tuple[str, ...], float | None]:
+    """Players by standing over all games; see :func:`.ranked_over_games`."""
     try:
-        ranks, notes = ranked_over_games(rows, "z", STRATA, evidence.draws, evidence.seed)
+        ranks, notes, more = ranked_over_games(rows, "z", STRATA, evidence.draws, evidence.seed)
     except StatisticsError as error:
         raise Lacking(f"ranks have no ranges: {error}; play more deals") from None
     overall = over_games(found, "z").drop("games").rename(
         lambda name: OVERALL + name[1:] if name.startswith("z") else name
     )  # fmt: skip
     board = ranks.join(overall, on="player", how="left", maintain_order="left", validate="1:1")
-    return with_told_ranges(board, OVERALL), tuple(
-        f"Ranks: {note.replace('clusters', 'deals')}." for note in notes
+    return (
+        with_told_ranges(board, OVERALL),
+        tuple(f"Ranks: {note.replace('clusters', 'deals')}." for note in notes),
+        more,
     )
 
 
@@ -255,8 +257,10 @@ def _compared(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     Raises:
         Lacking: no two have matches in the same games, configurations and roles.
     """
-    played = rows.group_by("player").agg(pl.struct(LIKE).unique().sort().alias("cells"))
-    groups = played.group_by("cells").agg("player")
+    played = rows.group_by("player", maintain_order=True).agg(
+        pl.struct(LIKE).unique().sort().alias("cells")
+    )
+    groups = played.sort("player").group_by("cells", maintain_order=True).agg("player")
     most = groups.with_columns(
         people=pl.col("player").list.len(), cells=pl.col("cells").list.len()
     ).sort("people", "cells", "player", descending=[True, True, False])
@@ -303,7 +307,7 @@ def _cells_text(lacking: Sequence[tuple[str, str, str]], of: int) -> str:
     return f"{len(lacking)} of {of} combinations of configuration and role, of {named}"
 
 
-def _first(board: pl.DataFrame) -> Answer:
+def _first(board: pl.DataFrame, more: float | None) -> Answer:
     """Who stands first, by how much, and whether that is sure."""
     first, second, *_ = board.rows(named=True)
     ahead = fixed(first[OVERALL] - second[OVERALL], 2)
@@ -316,7 +320,7 @@ def _first(board: pl.DataFrame) -> Answer:
         return Answer(
             f"{who} stands first, {ahead} ahead of {second['player']}; how sure that is cannot be "
             "told, since nothing varied in some of the games.",
-            f"{first['player']} is first",
+            "it cannot be told how sure it is who is first",
         )
     if first["sure"] == "1 to 1":
         return Answer(
@@ -324,14 +328,12 @@ def _first(board: pl.DataFrame) -> Answer:
             "else does.",
             f"{first['player']} is first",
         )
-    errors = [row[f"{OVERALL}.error"] for row in (first, second)]
-    gap = first[OVERALL] - second[OVERALL]
     tell = "play more deals"
-    if gap and all(errors):
-        more = ((LIKELY * (errors[0] ** 2 + errors[1] ** 2) ** 0.5) / gap) ** 2
-        tell = f"about {max(2, round(more)):,} times as many deals would tell" if more < 1e4 else (
-            "the two are as good as equal"
-        )  # fmt: skip
+    if more is not None:
+        tell = (
+            f"about {max(2, round(more)):,} times as many deals would tell in 4 of 5 studies if "
+            "the differences are what they seem; look again only then"
+        ) if more < MOST_GROWTH else "the first are as good as equal"  # fmt: skip
     return Answer(
         f"Who stands first cannot be told yet: {who} is {ahead} ahead of {second['player']}, "
         f"and with 95 % confidence its rank is {first['sure']}; {tell}.",

@@ -3,12 +3,22 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
-from scipy.special import ndtri, stdtrit
 
 from cheaptalk.rules import counted
-from cheaptalk.statistics import STRATA, mean_intervals
-from cheaptalk.statistics.intervals import without_rounding
+from cheaptalk.statistics import DEALS, STRATA, mean_intervals
+from cheaptalk.statistics.columns import FloatArray
+from cheaptalk.statistics.differences import (
+    UNBOUNDED,
+    difference_bounds,
+    sign_flip_p,
+    t_limits,
+    testable,
+    two_sided_p,
+)
+from cheaptalk.statistics.intervals import Bounds, BoundsColumns, without_rounding
+from cheaptalk.statistics.planning import growth_for_power
 from cheaptalk.text import fixed
 
 ALPHA, POWER = 0.05, 0.8
@@ -23,11 +33,14 @@ class Margin(NamedTuple):
     Attributes:
         behind: the other one.
         size: the difference of their means.
-        low, high: its interval, at a level that allows for all rivals; None where there is none.
-        deals: those it rests on.
+        low, high: its interval, at a level that allows for all rivals, within what the difference
+            can be; None if there is none.
+        deals: the instances it rests on.
         rivals: for how many at once the interval holds.
-        more: how many times as many deals would tell, if the difference is what it seems; None
-            where none would.
+        more: how many times as many instances would show the first ahead of all rivals in four of
+            five studies, if the differences are what they seem; None if no number would.
+        told: whether the one ahead is so beyond doubt.
+        constant: whether the difference never varied.
     """
 
     behind: str
@@ -37,63 +50,121 @@ class Margin(NamedTuple):
     deals: int
     rivals: int
     more: float | None
+    told: bool = False
+    constant: bool = False
 
     @property
-    def certainty(self) -> tuple[float, float]:
+    def certainty(self) -> tuple[bool, float, float]:
         """How sure it is: the lower the end of its interval, the less."""
-        return (self.size if self.low is None else self.low, self.size)
+        return (self.told, self.size if self.low is None else self.low, self.size)
 
     def within(self, places: int) -> str:
         """Its interval as it stands in a sentence, and how few deals it rests on."""
         few = f", on only {counted(self.deals, 'deal')}" if self.deals < FEW_DEALS else ""
         if self.low is None or self.high is None:
-            return " (one deal)" if self.deals == 1 else f" (the same on every deal{few})"
+            if self.deals == 1:
+                return " (one deal)"
+            if self.constant:
+                return f" (the same on every deal{few})"
+            return f" (inconclusive: about one degree of freedom{few})"
         kind = "95 % interval" if self.rivals == 1 else "simultaneous 95 % interval"
         return f" ({kind} {fixed(self.low, places)} to {fixed(self.high, places)}{few})"
 
-    @property
-    def told(self) -> bool:
-        """Whether the one ahead is so beyond doubt."""
-        return (
-            self.size > 0 and (self.size if self.low is None else self.low) > 0 and self.deals > 1
-        )
+
+class _Pair(NamedTuple):
+    """The first against one other: the difference and what is known of its error."""
+
+    behind: str
+    size: float
+    error: float | None
+    freedom: float
+    deals: int
+    constant_p: float
+    bounds: Bounds
+    deviations: FloatArray
 
 
 def margins_over(
-    rows: pl.DataFrame, who: str, key: str, ranked: Sequence[tuple[str, float]]
+    rows: pl.DataFrame,
+    who: str,
+    key: str,
+    ranked: Sequence[tuple[str, float]],
+    bounds: Bounds | BoundsColumns = UNBOUNDED,
+    statements: int = 1,
 ) -> Iterator[Margin]:
-    """How far the first is ahead of each other.
+    """Return how far the first is ahead of each other.
 
     The difference of two means is clustered by deal within configurations. Its interval is
-    Student's t at the level of 95 % for all others at once (Bonferroni), so that whoever is ahead
-    of all is wrongly so in at most one of twenty studies.
+    Student's t at the level of 95 % for all others and statements at once (Bonferroni), so that
+    some player is wrongly said to be ahead of all others in at most one of twenty studies. A
+    difference that is the same on every deal has a sign test instead; see :func:`.sign_flip_p`.
 
     Args:
         rows: one row an observation, with the columns of :data:`.DEALS`.
         who: the column that says whose it is.
         key: what is averaged.
         ranked: who there is, each with its mean, the first first.
+        bounds: of what is averaged, as :func:`.mean_intervals` takes them.
+        statements: how many such comparisons are reported together, such as one a role.
     """
     (first, best), *rest = ranked
     rows = rows.drop_nulls(key)
-    for label, mean in rest:
-        ours, theirs = pl.col(who) == first, pl.col(who) == label
-        pair = rows.filter(ours | theirs)
-        value = pl.col(key).cast(pl.Float64)
-        off = without_rounding(value - value.mean().over(who), value.abs().max())
-        signed = pl.when(ours).then(off / ours.sum()).otherwise(-off / theirs.sum()) * pl.len()
-        found = mean_intervals(pair.with_columns(off=signed), ["off"], strata=STRATA)
-        error, freedom, deals = found.select("error", "freedom", "clusters").row(0)
-        yield _margin(label, best - mean, error, freedom, deals, len(rest))
+    pairs = [_pair(rows, who, key, first, label, best - mean, bounds) for label, mean in rest]
+    alpha = ALPHA / max(1, len(rest)) / statements
+    ps = [two_sided_p(pair.size, pair.error, pair.freedom, pair.constant_p) for pair in pairs]
+    told = [
+        pair.size > 0 and p is not None and p < alpha for pair, p in zip(pairs, ps, strict=True)
+    ]
+    more = None if all(told) else _growth(pairs, alpha)
+    for pair, sure in zip(pairs, told, strict=True):
+        low, high = t_limits(pair.size, pair.error, pair.freedom, 1 - alpha, pair.bounds)
+        yield Margin(
+            pair.behind, pair.size, low, high, pair.deals, len(rest), more, sure, pair.error == 0
+        )
 
 
-def _margin(
-    label: str, size: float, error: float | None, freedom: float, deals: int, rivals: int
-) -> Margin:
-    if not error:
-        return Margin(label, size, None, None, deals, rivals, None)
-    level = 1 - ALPHA / 2 / rivals
-    width = float(stdtrit(max(freedom, 1.0), level)) * error
-    wanted = float(ndtri(level) + ndtri(POWER)) * error
-    more = (wanted / size) ** 2 if size else None
-    return Margin(label, size, size - width, size + width, deals, rivals, more)
+def _pair(
+    rows: pl.DataFrame, who: str, key: str, first: str, label: str, size: float,
+    bounds: Bounds | BoundsColumns,
+) -> _Pair:  # fmt: skip
+    ours, theirs = pl.col(who) == first, pl.col(who) == label
+    value = pl.col(key).cast(pl.Float64)
+    off = without_rounding(value - value.mean().over(who), value.abs().max())
+
+    def signed(what: pl.Expr) -> pl.Expr:
+        return pl.when(ours).then(what / ours.sum()).otherwise(-what / theirs.sum())
+
+    pair = rows.filter(ours | theirs).with_columns(off=signed(off) * pl.len(), part=signed(value))
+    found = mean_intervals(pair, ["off"], cluster=DEALS, strata=STRATA)
+    error, freedom, deals = found.select("error", "freedom", "clusters").row(0)
+    parts = pair.group_by(DEALS, maintain_order=True).agg(
+        part=without_rounding(pl.col("part").sum(), pl.col("part").abs().max(), pl.len()),
+        off=pl.col("off").sum() / len(pair),
+    )
+    centred = rows.select(DEALS).unique(maintain_order=True).join(
+        parts.select(*DEALS, pl.col("off") - pl.col("off").mean().over(STRATA)),
+        on=DEALS, how="left", validate="1:1", maintain_order="left",
+    )["off"].fill_null(0.0)  # fmt: skip
+    limits = difference_bounds(pair.filter(theirs), pair.filter(ours), bounds)
+    return _Pair(
+        label, size, error, freedom, deals, sign_flip_p(parts["part"].to_numpy()), limits,
+        centred.to_numpy(),
+    )  # fmt: skip
+
+
+def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
+    """How many times as many deals would show the first ahead of all others; None if unknown."""
+    if any(pair.error is None or pair.size <= 0 for pair in pairs):
+        return None
+    varied = [pair for pair in pairs if pair.error]
+    if not varied or not all(testable(pair.freedom) for pair in varied):
+        return None
+    deviations = np.array([pair.deviations for pair in varied])
+    norms = np.sqrt((deviations**2).sum(axis=1))
+    norms = np.where(norms > 0, norms, np.inf)
+    correlation = deviations @ deviations.T / np.outer(norms, norms)
+    np.fill_diagonal(correlation, 1.0)
+    return growth_for_power(
+        [pair.size for pair in varied], [pair.error or 0.0 for pair in varied],
+        min(pair.freedom for pair in varied), correlation, tail=alpha / 2, power=POWER,
+    )  # fmt: skip

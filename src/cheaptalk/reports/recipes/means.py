@@ -90,7 +90,7 @@ def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
 
 def ranked_over_games(
     rows: pl.DataFrame, value: str, together: Sequence[str], draws: int, seed: int
-) -> tuple[pl.DataFrame, tuple[str, ...]]:
+) -> tuple[pl.DataFrame, tuple[str, ...], float | None]:
     """Ranks by the mean of each player's games' means, the best first; see :func:`.rank_ranges`.
 
     Weighting each row makes the mean over rows the mean over games. Leave players out who lack a
@@ -106,7 +106,8 @@ def ranked_over_games(
     Returns:
         ``player``, ``rank``, ``rank.low`` and ``rank.high`` (its ranks in 95 % of draws),
         ``sure`` (ranks that hold for all players at once, as text) and ``first`` (the share of
-        draws in which it is best); and what a reader should know.
+        draws in which it is best); what a reader should know; and how many times as many deals
+        would make the first rank sure, as in :class:`.RankRanges`.
     """
     share = pl.len().over("player") / pl.len().over("player", "game")
     weighted = rows.with_columns(
@@ -122,7 +123,7 @@ def ranked_over_games(
         pl.col("low").alias("rank.low"), pl.col("high").alias("rank.high"),
         pl.format("{} to {}", "sure_low", "sure_high").alias("sure"), "first",
     )  # fmt: skip
-    return ranks, found.notes
+    return ranks, found.notes, found.more
 
 
 def with_told_ranges(board: pl.DataFrame, value: str) -> pl.DataFrame:

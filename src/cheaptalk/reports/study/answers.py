@@ -51,9 +51,14 @@ def _in_half_a_line(said: Sequence[_Sentence], played: int) -> str:
 
 def margins(game: GameScores, role: str) -> Iterator[Margin]:
     """How far who gained most in a role is ahead of each other player."""
-    key, who = game.gain(role).key, f"player.{role}"
-    ranked = game.players[role].drop_nulls(key).select(who, key).rows()
-    yield from margins_over(game.seated(role, scored=True), who, key, ranked)
+    score, who = game.gain(role), f"player.{role}"
+    ranked = game.players[role].drop_nulls(score.key).select(who, score.key).rows()
+    compared = sum(
+        game.players[each].drop_nulls(game.gain(each).key).height > 1 for each in game.roles
+    )
+    yield from margins_over(
+        game.seated(role, scored=True), who, score.key, ranked, score.bounds, max(1, compared)
+    )
 
 
 def _of_role(game: GameScores, role: str) -> _Sentence:
@@ -103,7 +108,10 @@ def _would_tell(one: Margin, matches: int) -> str:
     needed = _matches_to_tell(one, matches)
     if needed is None:
         return "the two are as good as equal"
-    return f"about {needed:,.0f} matches like these {matches:,} would tell"
+    return (
+        f"about {needed:,.0f} matches like these {matches:,} would tell in 4 of 5 studies if the "
+        "differences are what they seem; look again only then, as every look adds false winners"
+    )
 
 
 def _matches_to_tell(one: Margin, matches: int) -> float | None:
