@@ -328,3 +328,55 @@ def test_strata_cover_the_mean_of_a_fixed_design() -> None:
     found = mean_intervals(frame, ["x"], ["cell"], strata=["configuration"])
     inside = (pl.col("low") < levels.mean()) & (pl.col("high") > levels.mean())
     assert 0.935 <= float(found.select(inside.mean()).item()) <= 0.965
+
+
+def of_people(luck: np.random.Generator, people: int, matches: int, both: bool) -> pl.DataFrame:
+    """Matches of people with habits of their own, alone or with another person each."""
+    habits, seat = luck.normal(size=people) * 0.6, np.repeat(np.arange(people), matches)
+    other = luck.permutation(seat)
+    x = habits[seat] + luck.normal(size=len(seat)) * 0.8 + habits[other] * both
+    names = [[f"{a}", f"{b}"] if both else [f"{a}"] for a, b in zip(seat, other, strict=True)]
+    return pl.DataFrame({
+        "configuration": luck.integers(0, 3, len(seat)), "deal": np.arange(len(seat)) // 2, "x": x,
+        "people": names,
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_intervals_allow_for_participants_in_many_matches(both: bool) -> None:
+    luck = np.random.default_rng(6)
+    inside: list[bool] = []
+    apart: list[bool] = []
+    for _ in range(60):
+        frame = of_people(luck, 30, 10, both)
+        for people, covered in (("people", inside), (None, apart)):
+            row = mean_intervals(frame, ["x"], people=people).row(0, named=True)
+            covered.append(row["low"] < 0 < row["high"])
+    assert np.mean(inside) >= 0.88
+    assert np.mean(apart) < 0.75
+
+
+def test_matches_count_as_dependent_if_they_share_an_instance_or_a_participant() -> None:
+    frame = of_people(np.random.default_rng(2), 8, 3, both=True).with_columns(configuration=1)
+    row = mean_intervals(frame, ["x"]).row(0, named=True)
+    off = (frame["x"] - frame["x"].to_numpy().mean()).to_numpy() / len(frame)
+    names, deals = frame["people"].to_list(), frame["deal"].to_list()
+    total = sum(
+        off[a] * off[b]
+        for a in range(len(off)) for b in range(len(off))
+        if deals[a] == deals[b] or set(names[a]) & set(names[b])
+    )  # fmt: skip
+    by_person = {name: sum(off[a] for a in range(len(off)) if name in names[a]) ** 2
+                 for name in map(str, range(8))}  # fmt: skip
+    by_deal = mean_intervals(frame, ["x"], people=None)["error"].item() ** 2
+    assert row["error"] ** 2 == pytest.approx(
+        max(8 / 7 * total, 8 / 7 * sum(by_person.values()), by_deal)
+    )
+    assert row["freedom"] == pytest.approx(7, abs=0.6)
+    assert row["wanted"] is not None
+
+
+def test_one_participant_gives_a_mean_and_no_interval() -> None:
+    frame = pl.DataFrame({"configuration": 1, "deal": range(9), "x": np.arange(9.0)})
+    row = mean_intervals(frame.with_columns(people=pl.lit(["ada"])), ["x"]).row(0, named=True)
+    assert (row["mean"], row["error"], row["low"]) == (4, None, None)

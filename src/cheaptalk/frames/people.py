@@ -4,6 +4,7 @@ People are told apart by their codes alone: no frame has a name or anything else
 somebody is.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -20,6 +21,7 @@ from cheaptalk.records.people.queries import (
     responses_of,
     step_kind,
 )
+from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.studies.lookup import reads_study
 
 PARTICIPANTS: dict[str, Any] = {
@@ -72,6 +74,29 @@ def plays(store: Store, study: str) -> pl.DataFrame:
     """
     store.study(study, counted=False)
     return pl.DataFrame(list(plays_of(store, study)), PLAYS, orient="row")
+
+
+def with_people(
+    store: Store, study: str, frames: Mapping[str, pl.DataFrame]
+) -> dict[str, pl.DataFrame]:
+    """Return frames of matches with the participants of each match, if the study has any.
+
+    Returns:
+        The frames with the column :data:`.PEOPLE`, a list of the codes of those who played in the
+        match, null in matches without participants.
+    """
+    seated = [(play.match, play.participant) for play in plays_of(store, study) if play.match]
+    if not seated:
+        return dict(frames)
+    people = (
+        pl.DataFrame(seated, {"match": pl.String, PEOPLE: pl.String}, orient="row")
+        .group_by("match", maintain_order=True)
+        .agg(pl.col(PEOPLE).unique(maintain_order=True))
+    )
+    return {
+        game: frame.join(people, on="match", how="left", validate="m:1", maintain_order="left")
+        for game, frame in frames.items()
+    }
 
 
 @reads_study

@@ -22,6 +22,7 @@ from cheaptalk.statistics.columns import (
     demand_numbers,
     with_numbers,
 )
+from cheaptalk.statistics.participants import PEOPLE, clustered_by_people
 
 Numbers: TypeAlias = NDArray[Any]
 Bounds: TypeAlias = tuple[float, float]
@@ -69,6 +70,7 @@ def mean_intervals(
     strata: Sequence[str] = (),
     level: float = 0.95,
     bounds: Mapping[str, Bounds | BoundsColumns] | None = None,
+    people: str | None = PEOPLE,
 ) -> pl.DataFrame:
     """Means of some columns, cell by cell, with cluster-robust intervals that hold for thin data.
 
@@ -126,6 +128,9 @@ def mean_intervals(
         bounds: the least and the most that a value can be, by column: two numbers, or the columns
             that hold them where they differ from row to row, of which a mean has the means. Only
             of a column of booleans are they known without: 0 and 1.
+        people: a column of lists that names the participants of each match, if the frame has it:
+            matches that share a participant are then clustered, too; see
+            :func:`.clustered_by_people`. None: never.
 
     Returns:
         One row a cell and value: the columns of ``by``, then ``measure`` (the value's name),
@@ -149,24 +154,29 @@ def mean_intervals(
     given = bounds or {}
     ends = (end for name in values for end in given.get(name, ()) if isinstance(end, str))
     demand_numbers(frame, list(ends), "bound means by")
+    named = [pl.col(people).alias(PEOPLE)] if people in frame.columns else []
 
     def moments(names: Sequence[str]) -> pl.DataFrame:
         long = pl.concat(
             with_numbers(frame, [name], "take means of").select(
                 *by, *cluster, pl.lit(name).alias("measure"), pl.col(name).alias("value"),
-                *_ends(*given.get(name, _natural_bounds(frame.schema[name]))),
+                *_ends(*given.get(name, _natural_bounds(frame.schema[name]))), *named,
             )
             for name in names
         )  # fmt: skip
         long, stratum = _stratified(long, cell, cluster, strata)
-        return _together(_moments(_bounded(long, cell), cell, cluster, stratum), cell, level)
+        cells = _together(_moments(_bounded(long, cell), cell, cluster, stratum), cell, level)
+        return (
+            clustered_by_people(long, cells, cell, [*cell, *stratum], cluster) if named else cells
+        )
 
     together = max(1, AT_ONCE // max(1, len(frame)))
     parts = [values[at : at + together] for at in range(0, len(values), together)]
     cells = pl.concat(map(moments, parts))
     low, high = _limits(cells, level)
     freedom, apart = pl.col("freedom"), pl.col("clusters") - pl.col("strata")
-    few = (freedom.round(6) < ENOUGH - 1) & (pl.col("variance") > 0) & ~pl.col("share")
+    few = freedom.round(6).is_between(0, ENOUGH - 1, closed="none") & (pl.col("variance") > 0)
+    few &= ~pl.col("share")
     return cells.select(
         *cell, "n", "clusters", "mean", "freedom",
         error=pl.when(freedom > 0).then(pl.col("variance").sqrt()),
@@ -416,5 +426,8 @@ def _stratified(
         )
         .drop("alone")
     )
-    placed = long.join(places, on=[*cell, *cluster], how="left", nulls_equal=True, validate="m:1")
+    placed = long.join(
+        places, on=[*cell, *cluster], how="left", nulls_equal=True, maintain_order="left",
+        validate="m:1",
+    )  # fmt: skip
     return placed, [*names.values()]

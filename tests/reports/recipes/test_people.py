@@ -1,14 +1,18 @@
 """The part of reports on people: what it counts, and that it is there where people are."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import cheaptalk as ct
 from cheaptalk.records import Store
 from cheaptalk.reports.charts.kinds import histogram
+from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings, write_findings
 from cheaptalk.reports.study.report import study_recipe
+from cheaptalk.reports.study.scores import GameScores
 from tests.participants import People
 from tests.reports.marks import boxes
 
@@ -51,6 +55,31 @@ def test_a_report_tells_of_people_where_there_are_any(played: Store, tmp_path: P
     page = (tmp_path / "page.html").read_text()
     assert "How visits ended" in page
     assert "Lovelace" not in page
+
+
+def test_intervals_of_scores_are_clustered_by_participant(store: Store) -> None:
+    """Two people with habits of their own: their matches are not as many independent ones."""
+    ct.run(ct.Study(
+        name=STUDY, games=[{"game": "bargaining"}], players={"one": "random"}, pairing="self",
+        deals=12,
+    ), store)  # fmt: skip
+    before = GameScores("bargaining", *game_of(store)).players["alice"].row(0, named=True)
+    matches = Evidence(store, STUDY).frames["bargaining"].sort("payoff.alice")["match"].to_list()
+    people = People(store, STUDY)
+    for own in (matches[:6], matches[6:]):
+        people.come("end", "complete", [], [
+            {"treatment": "t", "state": "finished", "match": match} for match in own
+        ])  # fmt: skip
+    after = GameScores("bargaining", *game_of(store)).players["alice"].row(0, named=True)
+    assert after["payoff.alice"] == before["payoff.alice"]
+    assert after["payoff.alice.error"] > 1.3 * before["payoff.alice.error"]
+    assert after["payoff.alice.freedom"] == pytest.approx(1)
+    assert after["payoff.alice.wanted"] is not None
+
+
+def game_of(store: Store) -> tuple[pl.DataFrame, Mapping[str, str]]:
+    evidence = Evidence(store, STUDY)
+    return evidence.frames["bargaining"], evidence.places["bargaining"]
 
 
 def test_people_who_play_nothing_and_are_paid_nothing_are_told_of(played: Store) -> None:

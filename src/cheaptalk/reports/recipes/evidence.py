@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from cheaptalk.frames.matches import SCORED, Observer, observed_frames
+from cheaptalk.frames.people import with_people
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.encoding import standard_json
 from cheaptalk.records.store.queries import overview, places_of
@@ -132,10 +133,11 @@ class Evidence:
         if only is not None:  # of the games that the study has
             known = {name for game in self.places for name in game_box(game).measures}
             only = tuple(name for name in only if name in known)
-        return observed_frames(
+        frames, observers = observed_frames(
             self.store, self.study, self.observers, only,
             as_published=self.as_published, workers=self.workers,
         )  # fmt: skip
+        return with_people(self.store, self.study, frames), observers
 
     @cached_property
     def places(self) -> Mapping[str, Mapping[str, str]]:

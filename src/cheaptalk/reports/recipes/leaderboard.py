@@ -23,6 +23,7 @@ from cheaptalk.reports.study.roles import by_player, places_by_role, with_roles
 from cheaptalk.rules import CheaptalkError, counted, game_box, game_title, suggest
 from cheaptalk.statistics import DEALS, STRATA, StatisticsError
 from cheaptalk.statistics.intervals import without_rounding
+from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.studies.lookup import Named, Place, name_of
 from cheaptalk.text import fixed
 
@@ -208,6 +209,8 @@ def _of_game(game: str, studies: Sequence[Evidence]) -> Iterator[pl.DataFrame]:
             pl.lit(game).alias("game"), pl.lit(role).alias("role"), "match", *DEALS, "pairing",
             pl.col(f"player.{role}").alias("player"),
             pl.col(value or f"payoff.{role}").cast(pl.Float64).alias("got"),
+            pl.col(PEOPLE) if PEOPLE in pooled.columns
+            else pl.lit(None, pl.List(pl.String)).alias(PEOPLE),
         ).drop_nulls(["player", "got"])  # fmt: skip
 
 

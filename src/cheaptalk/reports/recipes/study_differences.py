@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from cheaptalk.statistics import DEALS, STRATA, mean_intervals
 from cheaptalk.statistics.differences import (
@@ -17,6 +18,7 @@ from cheaptalk.statistics.differences import (
     two_sided_p,
 )
 from cheaptalk.statistics.intervals import ENOUGH, Bounds, BoundsColumns, without_rounding
+from cheaptalk.statistics.participants import PEOPLE
 
 LEVEL = 0.95
 WHO = "who"
@@ -88,8 +90,12 @@ def difference(
         for side in (before, after)
     )
     if paired:
-        own = second.select(*PAIR, pl.col(key).alias("after"))
+        named = cs.by_name(PEOPLE, require_all=False).name.suffix(".after")
+        own = second.select(*PAIR, pl.col(key).alias("after"), named)
         both = first.join(own, on=PAIR, validate="1:1", maintain_order="left")
+        if both_named := [name for name in (PEOPLE, f"{PEOPLE}.after") if name in both.columns]:
+            lists = [pl.col(name).fill_null([]) for name in both_named]
+            both = both.with_columns(pl.concat_list(lists).alias(PEOPLE))
         if not both.is_empty():
             return _of_pairs(both, key, bounds)
     shared = first.select(CELL).unique().join(second.select(CELL).unique(), on=CELL, how="semi")
@@ -143,6 +149,8 @@ def _of_cells(
     if strata.filter(thin).height == 1:
         thin = pl.lit(value=True)
     error, freedom = _combined(strata.filter(~thin), cells, strata.filter(thin))
+    if error and (PEOPLE in before.columns or PEOPLE in after.columns):
+        error, freedom = _with_people((before, after), key, len(cells), error, freedom)
     parts = strata["change"].to_numpy() / len(cells)
     return Difference(
         float(cells["mean"].to_numpy().mean()), float(cells["mean.after"].to_numpy().mean()),
@@ -163,16 +171,30 @@ def _by_cell(frame: pl.DataFrame, key: str) -> pl.DataFrame:
 
 
 def _spread(frame: pl.DataFrame, key: str) -> pl.DataFrame:
-    """What each configuration adds to the standard error of a sum over its cells' means.
+    """What each configuration adds to the standard error of a sum over its cells' means."""
+    found = mean_intervals(_weighed(frame, key), ["off"], STRATA, cluster=("deal",))
+    return found.select(*STRATA, "error", "freedom", "clusters")
 
-    A row's deviation from its cell's mean counts by what the row weighs in the sum.
-    """
+
+def _weighed(frame: pl.DataFrame, key: str, over: tuple[str, ...] = STRATA) -> pl.DataFrame:
+    """Rows with their deviation from their cell's mean, by what they weigh in a sum of cells."""
     value = pl.col(key)
     off = without_rounding(value - value.mean().over(CELL), value.abs().max().over(CELL))
-    weight = pl.len().over(STRATA) / pl.len().over(CELL)
-    weighed = frame.with_columns(off=off * weight)
-    found = mean_intervals(weighed, ["off"], STRATA, cluster=("deal",))
-    return found.select(*STRATA, "error", "freedom", "clusters")
+    rows = pl.len().over(over) if over else pl.len()
+    return frame.with_columns(off=off * rows / pl.len().over(CELL))
+
+
+def _with_people(
+    sides: tuple[pl.DataFrame, pl.DataFrame], key: str, cells: int, error: float, freedom: float
+) -> tuple[float, float]:
+    """The error and its degrees of freedom if participants played in several configurations."""
+    rows = [
+        mean_intervals(_weighed(side, key, ()), ["off"], strata=STRATA).row(0, named=True)
+        for side in sides if PEOPLE in side.columns
+    ]  # fmt: skip
+    known = [row for row in rows if row["error"]]
+    total = sum(row["error"] ** 2 for row in known) ** 0.5 / cells
+    return max(error, total), min([freedom, *(row["freedom"] for row in known)])
 
 
 def _combined(
