@@ -38,6 +38,15 @@ def test_of_few_matches_nothing_is_named(
     assert said.named is None, said.text
 
 
+@pytest.mark.parametrize("instances", [2, 3, 5])
+def test_a_metagame_of_few_instances_names_nobody(drawing: Simulator, instances: int) -> None:
+    """Of two equal players one is ahead on all of five instances in one of sixteen studies."""
+    cell = Cell("metagame", 2, instances, 1, paired=True, outcome="skewed", ahead=9.0)
+    said = HEADLINES["metagame"](drawing, cell, np.random.default_rng(3))
+    assert said.named is None, said.text
+    assert f"the fewest matches has {instances} instances, and it takes 6" in said.text
+
+
 def test_progress_is_kept_and_taken_up(tmp_path: Path) -> None:
     cells = [Cell("leaderboard", 2, 3, 1, paired=True, outcome="binary")]
     progress = tmp_path / "progress.jsonl"
