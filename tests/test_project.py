@@ -48,8 +48,6 @@ OWN = {*SEEDED, "SystemRandom"}
 JOIN_OPTIONS = {"on", "left_on", "right_on", "how", "suffix", "validate", "nulls_equal", "coalesce"}
 MATCHLESS = {"semi", "anti", "cross"}
 """Kinds of joins that have no cardinality: they repeat no row, or all rows by intention."""
-JOINS_UNDER_REPAIR = ("src/cheaptalk/profiles/",)
-"""Folders whose joins do not declare their cardinality yet; remove this with the last of them."""
 
 
 def name_of(path: Path) -> str:
@@ -263,7 +261,7 @@ def test_joins_declare_their_cardinality() -> None:
     """A key that is not unique multiplies rows, and every number that is made of them is wrong."""
     trees = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
     undeclared = {name: lines for name, tree in trees.items() if (lines := undeclared_joins(tree))}
-    assert [name for name in undeclared if not name.startswith(JOINS_UNDER_REPAIR)] == []
+    assert undeclared == {}
 
 
 def inner_imports(tree: ast.AST) -> Iterator[tuple[int, str]]:
