@@ -19,7 +19,7 @@ import cheaptalk as ct
 from cheaptalk.models import PROVIDERS, Failure, ModelCall, Reply, Usage
 from cheaptalk.rules import GameBox, Registry, registry
 from cheaptalk.stand_in import Answerer, answer
-from cheaptalk.stand_in.formats import completion
+from cheaptalk.stand_in.formats import completion, with_schema
 from tests.model_server import CALLS, Handler, make_app, nothing_special
 
 Answers = Callable[[ModelCall, str], Reply | str]
@@ -32,7 +32,8 @@ PATIENCE = 60.0
 
 def legal(call: ModelCall, number: str = "") -> str:
     """A legal answer, chosen by a hash of the conversation."""
-    return answer([message.model_dump() for message in call.messages])
+    schema = None if call.form is None else call.form.json_schema
+    return answer(with_schema([message.model_dump() for message in call.messages], schema))
 
 
 class Canned:

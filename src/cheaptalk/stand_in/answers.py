@@ -1,32 +1,41 @@
-"""What the stand-in answers: a legal move, read off the words of the question.
+"""What the mock server answers: values generated from the request's schema, form and words.
 
-It knows nothing but what a model is sent: the form at the end of a question, and for some games'
-forms the words before it. What it answers follows from the conversation and a seed alone.
+It knows nothing but what a model is sent: the schema of the answer if the request has one, the form
+at the end of the request, and for some games the words before it. What it answers follows from the
+conversation and a seed alone.
 """
 
-import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
+from cheaptalk.stand_in.bounds import Bounds, named_bounds
+from cheaptalk.stand_in.forms import forms, schema_of_form
+from cheaptalk.stand_in.generation import Generator, Schema, fraction
+
 Messages = list[dict[str, str]]
-"""A conversation, as the chat format has it."""
+"""A conversation, as the chat format has it. The last message may hold the JSON schema of the
+answer, written as JSON, under :data:`SCHEMA`."""
+SCHEMA = "schema"
 Answerer = Callable[[Messages], str]
 """What answers a conversation."""
+UNREADABLE = (LookupError, ValueError, ArithmeticError)
+"""What reading a game's own words raises if they are another game's."""
 KINDS = ("book", "hat", "ball")
 """The kinds of items of Deal or No Deal."""
 
 
-def share(text: str) -> float:
-    """A number in [0, 1) that a text alone decides."""
-    return int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) / 2**32
+share = fraction
 
 
 def answer(messages: Messages, seed: int = 0) -> str:
-    """An answer to the last message: JSON with words around it, or tagged text.
+    """Return an answer to the last message: JSON with words around it, or tagged text.
 
-    It is legal in the usual styles of our games; elsewhere the rules may refuse it.
+    The answer is an instance of the request's schema, or of its form if there is no schema, within
+    the bounds that the request names. It is legal in the usual styles of the shipped games, and in
+    any other game whose rules ask for no more than the schema and these bounds.
 
     Args:
         messages: the conversation; the last message asks.
@@ -36,39 +45,118 @@ def answer(messages: Messages, seed: int = 0) -> str:
     luck = share(spoken + (str(seed) if seed else ""))
     question = messages[-1]["content"]
     if '"reason"' in _form(question):  # a judge's, who reads other forms before it
-        fields = _judged(messages, luck)
-    elif "[propose]" in question:
-        return _tagged(_divided(messages, luck))
-    elif '"books"' in question:
-        fields = _divided(messages, luck)
-    elif '"COUNTEROFFER", "offer"' in question:
-        fields = _bargained(messages, luck)
-    elif '"proposal": {' in question:
-        fields = _shared_out(messages)
-    else:
-        fields = _filled(messages, luck)
+        return _written(_judged(messages, luck))
+    if "[propose]" in question:
+        with suppress(*UNREADABLE):
+            return _tagged(_divided(messages, luck))
+    return _written(_fields(messages, luck))
+
+
+def _written(fields: Mapping[str, Any]) -> str:
     return f"Here is my answer.\n```json\n{json.dumps(fields)}\n```"
 
 
+SPECIAL: Mapping[str, Callable[[Messages, float], dict[str, Any]]] = {
+    '"books"': lambda messages, luck: _divided(messages, luck),
+    '"COUNTEROFFER", "offer"': lambda messages, luck: _bargained(messages, luck),
+    '"proposal": {': lambda messages, _: _shared_out(messages),
+}
+"""Answers in games whose rules ask for more than a schema says, by what their requests contain."""
+
+
+def _fields(messages: Messages, luck: float) -> dict[str, Any]:
+    """The fields of an answer, by a game's own words if they are known, else by schema and form."""
+    question = messages[-1]["content"]
+    for mark, special in SPECIAL.items():
+        if mark in question:
+            with suppress(*UNREADABLE):  # another game with the same words
+                return special(messages, luck)
+    return _filled(messages, luck)
+
+
 def _filled(messages: Messages, luck: float) -> dict[str, Any]:
-    """The form at the end of a question, filled in."""
+    """The schema or form of a request, filled in."""
     question = messages[-1]["content"]
     form = _form(question)
-    fields = _chosen(form, luck)
-    least, most = _bounds(question)
-    for name in re.findall(r'"(\w+)": <whole number>', form):
-        fields[name] = least + int((most - least + 1) * luck)
-    if '"alice_gain"' in form:
-        money = _amount(messages, r"divide \$([\d,.]+)")
-        fields["alice_gain"] = round(money * luck)
-        fields["bob_gain"] = money - fields["alice_gain"]
-    if '"price"' in form:
-        fields["price"] = round(10_000 * (0.5 + luck))
-    if '"give_amount"' in form:
-        fields |= _traded(messages, luck)
-    if '"message"' in form:
-        fields["message"] = f"My luck is {luck:.3f}."
+    schema = _schema(messages, form)
+    typical = _typical(messages)
+    words = re.findall(r'"(\w[^"<>{}\n]*)"', question)
+    generator = Generator(schema, luck, bounds=_bounds(question), typical=typical, words=words)
+    fields: dict[str, Any] = generator.value(schema)
+    for adjust in (_division, _price, _trade):
+        with suppress(*UNREADABLE):
+            fields |= adjust(messages, schema, luck)
     return fields
+
+
+def _schema(messages: Messages, form: str) -> Schema:
+    """The schema of the answer: the request's, for the fields that the form shows, or the form's.
+
+    A form such as ``{"action": "miss"}`` shows which fields go together, and which words.
+    """
+    shown = schema_of_form(form) if form else {"type": "object", "properties": {}, "required": []}
+    if SCHEMA not in messages[-1]:
+        return shown
+    schema: dict[str, Any] = json.loads(messages[-1][SCHEMA])
+    properties = schema.get("properties", {})
+    if not properties or not shown["properties"].keys() <= properties.keys():
+        return schema
+    fixed = {name: one for name, one in shown["properties"].items() if "const" in one}
+    required = [name for name in properties
+                if name in schema.get("required", ()) or name in shown["properties"]]  # fmt: skip
+    return schema | {"properties": properties | fixed, "required": required}
+
+
+def _typical(messages: Messages) -> Bounds:
+    """The range of a number that nothing bounds: up to the least amount of money named last."""
+    for message in reversed(messages):
+        if positive := [one for one in _amounts(message["content"]) if one > 0]:
+            return Bounds(0, min(positive))
+    return Bounds(0, 9)
+
+
+MONEY = re.compile(r"[$€]\s?(\d[\d,.]*)|(\d[\d,.]*)\s?[$€]")
+GROUPED_BY_POINTS = re.compile(r"\d{1,3}(?:\.\d{3})+")
+"""How German writes thousands."""
+
+
+def _amounts(text: str) -> list[float]:
+    """The amounts of money in a text, in order.
+
+    >>> _amounts("Divide $10,000. Bob offers €2.50; es geht um 10.000 $.")
+    [10000.0, 2.5, 10000.0]
+    """
+    found = []
+    for before, after in MONEY.findall(text):
+        number = (before or after).rstrip(".,")
+        mark = "." if GROUPED_BY_POINTS.fullmatch(number) else ","
+        with suppress(ValueError):
+            found.append(float(number.replace(mark, "")))
+    return found
+
+
+def _division(messages: Messages, schema: Schema, luck: float) -> dict[str, Any]:
+    """A division between Alice and Bob of the sum that the briefing names first."""
+    if "alice_gain" not in schema["properties"]:
+        return {}
+    money = _amounts(messages[0]["content"])[0]
+    mine = round(money * luck)
+    return {"alice_gain": mine, "bob_gain": money - mine}
+
+
+def _price(messages: Messages, schema: Schema, luck: float) -> dict[str, Any]:
+    """A price around what the product is worth to the player."""
+    if "price" not in schema["properties"]:
+        return {}
+    worth = _amounts(messages[0]["content"].partition("worth")[2])[0]
+    limits = named_bounds(messages[-1]["content"])
+    price = worth * (0.6 + luck)
+    return {"price": round(min(max(price, limits.low), limits.high), 2)}
+
+
+def _trade(messages: Messages, schema: Schema, luck: float) -> dict[str, Any]:
+    """A trade of chips."""
+    return _traded(messages, luck) if "give_amount" in schema["properties"] else {}
 
 
 def _judged(messages: Messages, luck: float) -> dict[str, Any]:
@@ -84,8 +172,8 @@ def _judged(messages: Messages, luck: float) -> dict[str, Any]:
 
 def _form(question: str) -> str:
     """The form at the end of a question, or nothing."""
-    forms = re.findall(r"\{[^{}]*\}", question)
-    return forms[-1] if forms else ""
+    found = [one for one in forms(question) if '"' in one]
+    return found[-1] if found else ""
 
 
 def _chosen(form: str, luck: float) -> dict[str, Any]:
@@ -97,12 +185,9 @@ def _chosen(form: str, luck: float) -> dict[str, Any]:
     return chosen
 
 
-def _bounds(question: str) -> tuple[int, int]:
-    """Between which whole numbers an answer lies, as the question says; else 0 and 9."""
-    if re.search(r"only (?:bid )?0\b", question):
-        return 0, 0
-    found = re.findall(r"from (\d+) to ([\d,]*\d)", question)
-    return (int(found[-1][0]), int(found[-1][1].replace(",", ""))) if found else (0, 9)
+def _bounds(question: str) -> Bounds:
+    """Between which numbers an answer lies, as the question says."""
+    return Bounds(0, 0) if re.search(r"only (?:bid )?0\b", question) else named_bounds(question)
 
 
 def _divided(messages: Messages, luck: float) -> dict[str, Any]:
@@ -159,9 +244,3 @@ def _shared_out(messages: Messages) -> dict[str, Any]:
     paid = {pirate: each if place % 2 == 0 else 0 for place, pirate in enumerate(aboard)}
     paid[aboard[0]] += rest
     return {"proposal": paid}
-
-
-def _amount(messages: Messages, pattern: str) -> float:
-    """The last amount of dollars in a conversation that follows a pattern."""
-    text = json.dumps([message["content"] for message in messages])
-    return float(re.findall(pattern, text)[-1].rstrip(".").replace(",", ""))

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from cheaptalk.stand_in.answers import Answerer, Messages
+from cheaptalk.stand_in.answers import SCHEMA, Answerer, Messages
 
 Json: TypeAlias = dict[str, Any]
 Respond: TypeAlias = Callable[[Json, Answerer], Json]
@@ -20,6 +20,13 @@ def conversation(body: Json) -> Messages:
     """What the model is to read, with the system's words at the head."""
     system = [{"role": "system", "content": body["system"]}] if body.get("system") else []
     return [*system, *body["messages"]]
+
+
+def with_schema(messages: Messages, schema: Json | None) -> Messages:
+    """A conversation whose last message holds the schema of the answer, if the request has one."""
+    if not schema:
+        return messages
+    return [*messages[:-1], {**messages[-1], SCHEMA: json.dumps(schema)}]
 
 
 def counted(messages: Messages, text: str) -> tuple[int, int]:
@@ -53,13 +60,18 @@ def completion(body: Json, text: str) -> Json:
 
 def chat(body: Json, answerer: Answerer) -> Json:
     """The response to a request in OpenAI's chat format."""
-    return completion(body, answerer(body["messages"]))
+    schema: Any = body.get("response_format", {}).get("json_schema", {}).get("schema")
+    if body.get("tools"):
+        schema = body["tools"][0]["function"].get("parameters")
+    return completion(body, answerer(with_schema(body["messages"], schema)))
 
 
 def messages(body: Json, answerer: Answerer) -> Json:
     """The response to a request in Anthropic's messages format."""
     read = conversation(body)
-    text = answerer(read)
+    schema = body["tools"][0].get("input_schema") if body.get("tools") else None
+    output = body.get("output_config", {}).get("format", {}) or body.get("output_format", {})
+    text = answerer(with_schema(read, schema or output.get("schema")))
     asked, said = counted(read, text)
     content: Json = {"type": "text", "text": text}
     if body.get("tools"):
@@ -80,7 +92,7 @@ def messages(body: Json, answerer: Answerer) -> Json:
 
 def agent(body: Json, answerer: Answerer) -> Json:
     """The response of an agent to what its seat sees."""
-    text = answerer(body["messages"])
+    text = answerer(with_schema(body["messages"], (body.get("form") or {}).get("schema")))
     asked, said = counted(body["messages"], text)
     given = bare(text) if body.get("form") else ""
     answer = {"answer": json.loads(given)} if given else {"text": text}

@@ -4,9 +4,10 @@ from .laboratory.database import LaboratoryDatabase
 from .laboratory.laboratory import Laboratory
 from .participants.server import identities_beside, make_experiment, open_experiment
 from .rooms.addresses import Address, own_address, public_address, who_can_join
+from .rooms.demo import demo
 from .rooms.house import open_house
 from .rooms.links import Links, key_beside
-from .rooms.server import demo, make_rooms, serve_app, serve_rooms
+from .rooms.server import make_rooms, serve_app, serve_rooms
 from .sites import Site, open_laboratory, open_site
 from .viewer.viewer import listen, make_viewer, serve
 

@@ -3,7 +3,6 @@
 import asyncio
 import socket
 from functools import partial
-from pathlib import Path
 
 import uvicorn
 from fastapi import FastAPI, HTTPException
@@ -13,14 +12,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cheaptalk.loopback import HOST
 from cheaptalk.records import StoreError
-from cheaptalk.studies.study import Study, load_study
 from cheaptalk.web.headers import Headed, page_headers
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address, own_address
 from cheaptalk.web.rooms.house import House, NotHere
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.pages import STYLE, RoomPages
-
-HERE = Path(__file__).parent
 
 
 def make_rooms(
@@ -112,11 +108,6 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.closing.set()
         await super().shutdown(sockets)
-
-
-def demo() -> Study:
-    """The study of the demo: all games, in the browser against scripts or with one another."""
-    return load_study(HERE / "demo.yaml")
 
 
 async def serve_rooms(
