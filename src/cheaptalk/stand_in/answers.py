@@ -94,7 +94,7 @@ def _schema(messages: Messages, form: str) -> Schema:
 
     A form such as ``{"action": "miss"}`` shows which fields go together, and which words.
     """
-    shown = schema_of_form(form) if form else {"type": "object", "properties": {}, "required": []}
+    shown = schema_of_form(form)
     if SCHEMA not in messages[-1]:
         return shown
     schema: dict[str, Any] = json.loads(messages[-1][SCHEMA])

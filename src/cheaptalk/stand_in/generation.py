@@ -156,9 +156,9 @@ class Generator:
         low, high = self._range(schema, step or 0.01)
         if step:
             first, last = math.ceil(low / step), math.floor(high / step)
-            return round(step * (first + int((last - first + 1) * luck)), 9)
+            return float(round(step * (first + int((last - first + 1) * luck)), 9))
         value = low + (high - low) * luck
-        return min(max(round(value, 2), low), high)
+        return float(min(max(round(value, 2), low), high))
 
 
 def _given(schema: Schema, keys: Sequence[str]) -> Iterator[float]:
