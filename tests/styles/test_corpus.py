@@ -21,7 +21,7 @@ CORPUS = [
     json.loads(line)
     for line in (Path(__file__).parent / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-LATER = ["fresh", "last", "final"]
+LATER = ["fresh", "last", "final", "probe"]
 """Parts that were added after the two halves, each new to the rule when it was added."""
 FALSE_REFUSALS = 0.02
 """The greatest share of the answers that may be refused."""

@@ -19,8 +19,8 @@ TAG = re.compile(r"</?([\w.:-]{1,40})/?>|<\|[^<>|]{1,40}\|>(?:final|assistant)?|
 """A tag around an answer, such as ``<answer>``, a token of a chat template, or LaTeX's box."""
 FENCE = re.compile(r"^\s*(?:```|~~~).*$", re.MULTILINE)
 SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
-INTRODUCTION_END = re.compile(r"[.!?:]$|\b(?:is|be)$")
-"""How a line can end that goes on with the answer."""
+CALL = re.compile(r"\w\s*\(\s*$")
+"""How the call of a function begins."""
 SHORT = 4
 """Words of the longest sentence that is another answer if it holds a word for one."""
 BRIEF = 6
@@ -32,7 +32,8 @@ THANKS = re.compile(r"thank|deal|agreed|that(?:['\u2019]s| is) all|\d|:", re.IGN
 NAMES = (
     r"answers?|reply|respon[ds]\w*|decisions?|moves?|messages?|choices?|choos\w+|counter\w*|bid\w*|"
     r"offer\w*|propos\w+|vot(?:e|es|ing)|trad(?:e|es|ing)|orders?|prices?|numbers?|amounts?|"
-    r"contribut\w+|plans?|shots?|actions?|json|output|result|object|final|arguments|functions"
+    r"contribut\w+|plans?|shots?|actions?|json|output|result|object|final|arguments|functions|"
+    r"accept\w*|reject\w*|declin\w*"
 )
 """What an answer may be called."""
 ANNOUNCING = re.compile(
@@ -43,13 +44,21 @@ ANNOUNCING = re.compile(
     re.IGNORECASE,
 )
 """The only words of a clause that may introduce an answer."""
+CORE = re.compile(
+    rf"\b(?:{NAMES}|here\w*|i|we|follow\w+|so|thus|hence|therefore|now|let['\u2019]?s|go)\b",
+    re.IGNORECASE,
+)
+"""The words of which it holds one."""
+DECIDES = re.compile(
+    r"\b(?:my|final)\s+(?:\w+\s+)?(?:answer|decision|choice|reply|vote)\b", re.IGNORECASE
+)
 ADDRESS = re.compile(r"\s+(?:to|for)\s+(?:the\s+|my\s+)?\w+:?$", re.IGNORECASE)
 """To whom an answer goes, at the end of its introduction."""
 LEAD_DOUBT = re.compile(
     r"\b(?:not|no|never|none|neither|nor|cannot|\w+n['\u2019]t|refus\w+|wrong|ignor\w+|"  # denials
     r"if|unless|when|whether|would|could|should|might|may|maybe|perhaps|suppos\w+|imagin\w+|assum\w+|"
     r"had|were|or|else|option\w*|tempt\w+|hypothe\w+|drafts?|tests?|"  # conditions
-    r"\w*examples?|e\.g|valid|demonstrat\w+|like\s+(?:this|so|that)|"  # examples
+    r"\w*examples?|e\.g|valid|demonstrat\w+|quot\w+|like\s+(?:this|so|that)|"  # examples
     r"(?:the|this|that|required|expected)\s+(?:json\s+)?(?:form|format|structure|syntax))\b|"
     r"^(?-i:return|print|def|for|while|case)\b|\blambda\b|[=;<>]|//",  # programs
     re.IGNORECASE,
@@ -61,8 +70,9 @@ AFTER_DOUBT = re.compile(
     r"\b(?:wait|actually|hold(?:ing)?\s+(?:on|out|off)|hmm+|second\s+thoughts?|reflection|instead|"
     r"reconsider\w*|scratch|strike|cancel\w*|undo|void|forget|correction|sorry|kidding|mistakes?|oops|"
     r"retract\w*|withdraw\w*|tak(?:e|ing)\s+(?:it|that|this)\s+back|make\s+(?:it|that)|undecided|unsure|"
-    r"chang\w+\s+my\s+mind|let\s+me\s+(?:think|re|check|try)\w*|tomorrow|"  # second thoughts
-    r"unless|only\s+if|provided|as\s+long\s+as|maybe|perhaps|would\s+be\s+(?:my|the)|"
+    r"chang\w+\s+my\s+mind|other\s+hand|tomorrow|"
+    r"let\s+me\s+(?:think|re|check|try)\w*|"  # second thoughts
+    r"unless|only\s+if|provided|as\s+long\s+as|maybe|perhaps|would\s+be\s+(?:my|the)|that\s+would\s+be|"
     r"(?:would|\w+['\u2019]d)\s+have|appl(?:y|ies)|(?:holds|counts|stands)\s+if|"  # conditions
     r"pretend\w*|hypothe\w+|jok(?:e|es|ing)|lol|as\s+if|(?:just|only)\s+an?|tests?|fools?|yesterday|"
     r"(?:an?|my)\s+(?:\w+\s+)?(?:example|template|sample|draft)|demonstrat\w+|placeholders?|"
@@ -116,7 +126,9 @@ def _stands_apart(lead: str, after: str) -> bool:
     """Whether an object is no part of a sentence or of a program."""
     line = _plain(lead.rpartition("\n")[2])
     rest = _plain(after.partition("\n")[0]).lstrip(".,;! ")
-    return (not line or bool(INTRODUCTION_END.search(line))) and (not rest or rest[0].isupper())
+    announces = re.search(r"\w", line) and _announces(line) and not CALL.search(lead)
+    is_apart = line[-1:] in ".!?:" or bool(announces)
+    return is_apart and (not rest or rest[0].isupper())
 
 
 def _fills_fence(lead: str, after: str) -> bool:
@@ -166,18 +178,19 @@ def _announces(introduction: str) -> bool:
     if introduction[-1:] in ".!?":
         return True
     clause = ADDRESS.sub("", re.split(r"[,;.!]\s", introduction)[-1])
-    return all(map(ANNOUNCING.fullmatch, re.findall(r"[\w'\u2019]+", clause)))
+    words = re.findall(r"[\w'\u2019]+", clause)
+    return not words or (all(map(ANNOUNCING.fullmatch, words)) and bool(CORE.search(clause)))
 
 
 def _answers(sentence: str, others: set[str]) -> bool:
-    """Whether a sentence gives another answer: in few words, or in the first person."""
+    """Whether a sentence gives another answer: in few words, by "I", or as a decision."""
     words = re.findall(r"\w+", sentence.casefold())
     if sentence.endswith("?") or others.isdisjoint(words):
         return False
     first = re.search(
         rf"(?<!if )(?<!when )\bi (?:\w+ )?(?:{'|'.join(map(re.escape, others))})\b", " ".join(words)
     )
-    return len(words) <= SHORT or first is not None
+    return len(words) <= SHORT or first is not None or DECIDES.search(sentence) is not None
 
 
 def _is_remark(sentence: str) -> bool:
