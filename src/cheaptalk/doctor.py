@@ -169,10 +169,15 @@ def examine_store(
             if deep:
                 return _examined(ct.records.examine(store, progress), name)
             problem = store.check()
+            short = [] if problem else store.shortfalls()
             count = sum(sum(one.counts.values()) for one in store.studies())
     except ct.CheaptalkError as error:
         return [Diagnosis("store", False, str(error))]
     sound = f"{name} is sound and holds {counted(count, 'match')}"
+    if short:
+        lacking = [Diagnosis(f"study {study}", False, why) for study, why in short]
+        said = f"{name} lacks matches of {counted(len(short), 'study')}"
+        return [*lacking, Diagnosis("store", False, said)]
     return [Diagnosis("store", problem is None, problem or sound)]
 
 

@@ -1,5 +1,6 @@
 """The store file: made, opened, refused, written by one at a time, and full."""
 
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -16,8 +17,9 @@ import pytest
 import sqlalchemy as sa
 
 import cheaptalk as ct
-from cheaptalk.records import NoStore, Status, Store, StoreError
-from cheaptalk.records.store import migration, schema
+from cheaptalk import doctor
+from cheaptalk.records import NoStore, Status, Store, StoreError, StoreHeld
+from cheaptalk.records.store import migration, schema, sqlite
 from cheaptalk.records.store import store as module
 from cheaptalk.studies import lay_out
 from tests.fakes import Canned, essence, study, with_model
@@ -490,3 +492,81 @@ def test_a_match_takes_little_room(tmp_path: Path) -> None:
         assert ct.run(some, store).done == 2_000
     assert [one.name for one in tmp_path.iterdir() if one.suffix == ".sqlite-wal"] == []
     assert path.stat().st_size < 2_000 * 1_500
+
+
+def main_file_only(store: Store, copy: Path) -> Path:
+    """Copy a store as a file manager does, without the log beside it."""
+    # In another process: closing the file in this one would release SQLite's locks on it.
+    subprocess.run(["cp", store.path, copy], check=True)
+    return copy
+
+
+@pytest.mark.file
+def test_a_run_leaves_one_complete_file_though_a_reader_is_connected(
+    store: Store, tmp_path: Path
+) -> None:
+    with Store.open(store.path) as reader:
+        assert reader.studies() == []
+        progress = ct.run(study(), store)
+        assert not progress.log_open
+        copy = main_file_only(store, tmp_path / "copy.sqlite")
+    with Store.open(copy) as copied:
+        assert copied.count_members("small") == progress.done > 0
+        assert copied.shortfalls() == []
+
+
+@pytest.mark.file
+def test_a_copy_that_lacks_the_log_of_a_run_is_detected(store: Store, tmp_path: Path) -> None:
+    copies: list[Path] = []
+
+    def copy_midway(progress: ct.Progress) -> None:
+        if progress.done and not copies:
+            copies.append(main_file_only(store, tmp_path / "copy.sqlite"))
+
+    done = ct.run(study(), store, progress=copy_midway).done
+    assert store.shortfalls() == []
+    diagnoses = doctor.examine_store(copies[0])
+    assert [one.ok for one in diagnoses] == [False, False]
+    assert diagnoses[0].what == "study small"
+    assert f"of the {done} matches that its last run was to leave" in diagnoses[0].detail
+    assert not doctor.examine_store(copies[0], deep=True)[-1].ok
+    assert ct.run(study(), copies[0]).left == 0
+    assert doctor.examine_store(copies[0])[-1].ok
+
+
+@pytest.mark.file
+def test_a_reader_that_keeps_the_log_open_is_reported(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "READER_TIMEOUT", 1)
+    with closing(sqlite3.connect(store.path)) as reader:
+
+        def read(progress: ct.Progress) -> None:
+            if progress.done and not reader.in_transaction:
+                reader.execute("BEGIN")
+                reader.execute("SELECT count(*) FROM matches").fetchone()
+
+        assert ct.run(study(), store, progress=read).log_open
+
+
+@pytest.mark.file
+@pytest.mark.parametrize("ending", ["-wal", ".lock"])
+def test_a_run_stops_when_a_file_beside_its_store_is_removed(store: Store, ending: str) -> None:
+    file = Path(f"{store.path}{ending}")
+
+    def lose(progress: ct.Progress) -> None:
+        if progress.done >= 5:
+            file.unlink(missing_ok=True)
+
+    written, models = study(**with_model() | {"deals": 50}), Canned()
+    with pytest.raises(StoreError, match=rf"{re.escape(str(file))} was removed or replaced"):
+        ct.run(written, store, models=models, concurrency=4, progress=lose)
+    assert len(models.calls) < 40
+
+
+@pytest.mark.file
+def test_a_second_writer_is_refused_though_the_lock_file_was_removed(store: Store) -> None:
+    with held_by(HOLD, store.path):
+        Path(f"{store.path}.lock").unlink()
+        with pytest.raises(StoreHeld, match="another cheaptalk"), store.writing():
+            pass

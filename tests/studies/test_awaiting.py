@@ -1,9 +1,12 @@
 """A run that is awaited: it blocks no loop, and whoever cancels it loses nothing."""
 
 import asyncio
+import os
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 
 import pytest
 
@@ -104,3 +107,57 @@ def test_a_cancelled_judge_is_called_off(tmp_path: Path) -> None:
         done = asyncio.run(ct.judge_async(store, STUDY, judge_of(), models=models))
         assert done.done == done.matches
         assert done.before == bought
+
+
+def test_an_interrupted_notebook_cell_stops_its_run(tmp_path: Path) -> None:
+    """ipykernel cancels a cell's task in a signal handler, which does not wake the event loop."""
+    models = Canned(pause=0.05)
+    spec = study(**with_model() | {"deals": 100})
+
+    async def main() -> None:
+        cell = asyncio.create_task(
+            ct.run_async(spec, tmp_path / "a.sqlite", models=models, concurrency=2)
+        )
+        before = signal.signal(signal.SIGINT, lambda *_: cell.cancel())
+        try:
+            Thread(target=interrupt, daemon=True).start()
+            await cell
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    def interrupt() -> None:
+        while len(models.calls) < 10:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(main())
+    assert 10 <= len(models.calls) < 100
+
+
+def test_two_studies_on_one_store_can_be_awaited_together(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    models = Canned(pause=0.02)
+
+    async def main() -> list[ct.Progress]:
+        first, second = study(**with_model()), study(**with_model() | {"name": "second", "seed": 9})
+        return await asyncio.gather(
+            *(ct.run_async(one, path, models=models) for one in (first, second, first))
+        )
+
+    assert [(one.done, one.left) for one in asyncio.run(main())] == [(6, 0)] * 3
+    with ct.Store.open(path) as store:
+        assert store.unresolved() == []
+        assert {one.name: one.counts for one in store.studies()} == {
+            "small": {"finished": 6}, "second": {"finished": 6},
+        }  # fmt: skip
+
+
+def test_a_run_within_a_run_on_the_same_store_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+
+    def run_another(progress: ct.Progress) -> None:
+        ct.run(study(name="second"), path)
+
+    with pytest.raises(ct.StoreError, match="another cheaptalk"):
+        ct.run(study(), path, progress=run_another)

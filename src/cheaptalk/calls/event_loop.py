@@ -28,6 +28,10 @@ INTERRUPTED = "interrupted"
 CALLED_OFF = "called off"
 """Why a run halts whose caller wants it no longer."""
 
+HEARTBEAT = 0.2
+"""Seconds after which an awaited run wakes its event loop: ipykernel cancels a task from a signal
+handler, which an event loop without timers notices only when something else wakes it."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -50,12 +54,14 @@ def awaitable(work: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
         with ThreadPoolExecutor(1) as pool:
             running = asyncio.wrap_future(pool.submit(work, *args, **kwargs))
             try:
-                return await asyncio.shield(running)
+                while not running.done():
+                    await asyncio.wait([running], timeout=HEARTBEAT)
+                return running.result()
             except asyncio.CancelledError:
                 stop.set()
                 while not running.done():
                     with suppress(asyncio.CancelledError):
-                        await asyncio.wait([running])
+                        await asyncio.wait([running], timeout=HEARTBEAT)
                 if error := running.exception():
                     raise error from None
                 raise

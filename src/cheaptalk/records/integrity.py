@@ -117,7 +117,15 @@ def _examined(
         for key, hurt in _rows(store, table, found.rows):
             yield hurt
             unreadable |= {key} if table is matches else set()
-    for step in (_views, _references, _memberships, _purchases, _sendings, _open_calls):
+    for step in (
+        _views,
+        _shortfalls,
+        _references,
+        _memberships,
+        _purchases,
+        _sendings,
+        _open_calls,
+    ):
         try:
             yield from step(store)
         except CheaptalkError as error:
@@ -265,6 +273,12 @@ def _views(store: StoreReader) -> Iterator[Hurt]:
     with store.reading() as connection:
         for name in changed_views(connection):
             yield Hurt(f"view {name}", "it is missing, or not as it was made")
+
+
+def _shortfalls(store: StoreReader) -> Iterator[Hurt]:
+    """Studies that lack matches, as in a copy of a store's main file without its log."""
+    for study, problem in store.shortfalls():
+        yield Hurt(f"study {study}", problem)
 
 
 def _references(store: StoreReader) -> Iterator[Hurt]:

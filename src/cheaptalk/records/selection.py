@@ -99,7 +99,7 @@ def find_matches(
     _check("order", [sort], list(ORDERS))
     key = ORDERS[sort]
     found = store.records(
-        study, bodies=any(not one.name.startswith(PAYOFF) for one in conditions),
+        study, bodies=True,
         games=games or None, where=in_state(str(one) for one in states),
         order=key.desc() if reverse else key,
     )  # fmt: skip

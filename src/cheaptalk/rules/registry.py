@@ -220,7 +220,9 @@ class Registry(Mapping[str, T]):
             for thing in things.values():
                 if not self.holds(thing):
                     raise TypeError(f"{thing!r} is no {self.what}")
-        except Exception as error:  # noqa: BLE001 - one broken package must not hide the others
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a package may even exit; others must load
             owner = _owner(point)
             _warn(
                 f'the {self.what} "{point.name}" of {owner} cannot be used '

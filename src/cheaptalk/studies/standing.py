@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cheaptalk.records import Cost, Excluded, Forfeit, Store, StudySummary, excluded
+from cheaptalk.records import Cost, Excluded, Forfeit, Status, Store, StudySummary, excluded
 from cheaptalk.records.judgements import judging_cost
 from cheaptalk.records.ledger.spending import paid_by_others, study_cost
+from cheaptalk.records.record import SETTLED
 from cheaptalk.rules.display import brief
 from cheaptalk.studies.lookup import reads_study
 from cheaptalk.studies.plans.plan import planned_count
@@ -39,7 +40,16 @@ class StudyStatus:
 
     def __repr__(self) -> str:
         known = "?" if self.planned is None else f"{self.planned:,}"
-        return brief(self, f"{self.name}, {self.ended:,} of {known} matches stored")
+        stored = sum(self.summary.counts.values())
+        return brief(self, f"{self.name}, {stored:,} of {known} matches stored{self._by_state}")
+
+    @property
+    def _by_state(self) -> str:
+        """What became of the matches stored: those under way have not ended."""
+        counts = self.summary.counts
+        named = {str(status): str(status) for status in Status} | {"live": "in progress"}
+        parts = [f"{counts[state]:,} {name}" for state, name in named.items() if counts.get(state)]
+        return f": {', '.join(parts)}" if parts else ""
 
     @property
     def name(self) -> str:
@@ -48,8 +58,8 @@ class StudyStatus:
 
     @property
     def ended(self) -> int:
-        """Matches in the store, however they ended, and those under way."""
-        return sum(self.summary.counts.values())
+        """Matches that finished or were forfeited."""
+        return sum(self.summary.counts.get(status.value, 0) for status in SETTLED)
 
     def as_json(self) -> dict[str, Any]:
         """The same as plain data."""

@@ -382,13 +382,19 @@ def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
 
 def _beside(progress: ct.Progress) -> list[str]:
     """What there is to say of a run besides how far it is."""
-    parts = [f"{progress.failed:,} failed"] if progress.failed else []
+    parts = _not_finished(progress)
     if progress.seconds_left is not None and progress.left:
         parts.append(f"about {duration(steady(progress.seconds_left))} left")
     if progress.dollars_left and progress.left:
         parts.append(f"about {ct.studies.money(progress.dollars_left)} more")
     parts += state_notes(progress.state)
     return [*parts, progress.batches] if progress.batches else parts
+
+
+def _not_finished(progress: ct.Progress) -> list[str]:
+    """How many matches of this run ended without a result, by how they ended."""
+    counts = ((progress.forfeited, "forfeited"), (progress.failed, "failed"))
+    return [f"{count:,} {how}" for count, how in counts if count]
 
 
 def _resume(study: ct.Study, path: str, options: PlayOptions, left: int | None) -> str:
@@ -429,6 +435,7 @@ def _summarise(
                 "played": counts,
                 "elsewhere": progress.elsewhere,
                 "left": progress.left,
+                "log_open": progress.log_open,
                 "rest": progress.rest,
                 "set_aside": progress.set_aside,
                 **progress.excluded._asdict(),
@@ -446,7 +453,7 @@ def _summarise(
     played = progress.here - progress.before
     others = f", {progress.elsewhere:,} by other runs" if progress.elsewhere else ""
     rate = f", {played / seconds:,.0f} a second" if played else ""
-    failed = f", {progress.failed:,} failed" if progress.failed else ""
+    failed = "".join(f", {part}" for part in _not_finished(progress))
     out.print(
         f"{study.name}: {progress.done:,} of {counted(progress.planned, 'match')} done "
         f"({progress.before:,} before, {played:,} now in {seconds:,.1f} s{rate}{others}){failed}"
@@ -527,6 +534,11 @@ def _notes(progress: ct.Progress) -> Iterator[str]:
         yield f"the study has taken {cost_text(progress.cost)}"
     if progress.cached is not None:
         yield str(progress.cached)
+    if progress.log_open:
+        yield (
+            "another program was reading the store when the run ended, so that its file lacks the "
+            "last matches without the -wal file beside it: copy it with cheaptalk copy"
+        )
     if progress.waiting:
         waiting = counted(progress.waiting, "call")
         yield f"{waiting} {'is' if progress.waiting == 1 else 'are'} in batches that have not ended"

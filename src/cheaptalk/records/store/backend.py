@@ -229,6 +229,14 @@ class Backend(ABC):
             StoreError: somebody reads it meanwhile for so long that this cannot be.
         """
 
+    def merge_log(self) -> bool:
+        """Move everything that was committed into the store's main file; whether that worked.
+
+        Raises:
+            StoreError: the store's files are no longer those that were opened.
+        """
+        return True
+
     @abstractmethod
     def stamp(self) -> object:
         """Differs whenever something has been written since."""

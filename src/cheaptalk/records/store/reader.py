@@ -297,6 +297,32 @@ class StoreReader:
         damage = self.backend.damage()
         return damage and f"{self.name} is damaged ({damage}); restore a copy of it"
 
+    def shortfalls(self) -> list[tuple[str, str]]:
+        """Studies with fewer matches than the store notes that they have, and the reason.
+
+        A store that is being written to has none: its run is about to add them.
+        """
+        studies, members = schema.studies, schema.members
+        stored = sa.select(sa.func.count()).where(members.c.study_id == studies.c.id)
+        count = stored.scalar_subquery()
+        query = sa.select(studies.c.name, count, studies.c.expected).where(
+            studies.c.expected > count
+        )
+        with self.reading() as connection:
+            short = connection.execute(query).all()
+        if not short or self.backend.held():
+            return []
+        return [
+            (
+                name,
+                f"it has {stored:,} of the {expected:,} matches that its last run was to leave, and "
+                "that run noted no end: either this is a copy made during the run or without the "
+                "store's -wal file (copy the store again with: cheaptalk copy), or the run was "
+                "killed (resume it)",
+            )
+            for name, stored, expected in short
+        ]
+
     def open_calls(self, match_id: str) -> list[dict[str, Any]]:
         """The calls of a match that are no part of its record: live, failed or unresolved ones."""
         return self._calls(schema.calls.c.match_id == match_id)

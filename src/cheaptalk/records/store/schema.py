@@ -34,7 +34,7 @@ from cheaptalk.records.store.column_types import (
     Words,
 )
 
-REVISION = "0010"
+REVISION = "0011"
 """The newest migration; a store of a later one is refused."""
 
 CALL_STATES = ("sent", "answered", "failed", "unresolved")
@@ -64,6 +64,11 @@ studies: Table = Table(
     ),
     Column("planned", Whole, comment="matches of its plan; null where no run has counted them"),
     Column("digest", Words, comment="hash of its name and text; null where nobody took it"),
+    Column(
+        "expected",
+        Whole,
+        comment="matches that it has at least once its last run ends; null before any run",
+    ),
 )
 
 configurations: Table = Table(

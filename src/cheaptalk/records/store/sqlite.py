@@ -3,10 +3,12 @@
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
+from typing import TypeAlias
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -17,6 +19,8 @@ from cheaptalk.records.store.backend import Backend, NoStore, StoreError, StoreH
 from cheaptalk.whole_files import whole_file
 
 BUSY = "another program is writing to it; wait for it to end, or stop it"
+READER_TIMEOUT = 1_000
+"""Milliseconds for which a checkpoint waits for readers."""
 AGAIN = "close what reads it, and delete once more"
 SECOND_NAME = (
     "has a second name, a hard link, and writing to it under both would damage it; copy it, and "
@@ -39,6 +43,10 @@ CURES = {
 """Cures by words of SQLite's messages."""
 
 
+FileId: TypeAlias = tuple[int, int]
+"""A file's device and inode."""
+
+
 class SqliteBackend(Backend):
     """A store in a file."""
 
@@ -48,7 +56,8 @@ class SqliteBackend(Backend):
         self.address = str(self.path)
         self.mailbox = FileMailbox(self.path)
         self._held = False
-        self._opened: tuple[int, int] | None = None
+        self._opened: FileId | None = None
+        self._watched: dict[Path, FileId] = {}
         self._copy: TemporaryDirectory[str] | None = None
         self.engine = self._engine_at(self.path)
 
@@ -61,6 +70,7 @@ class SqliteBackend(Backend):
         )
         sa.event.listen(engine, "connect", _set_up)
         sa.event.listen(engine, "begin", self._begin)
+        sa.event.listen(engine, "commit", self._before_commit)
         return engine
 
     @classmethod
@@ -83,21 +93,80 @@ class SqliteBackend(Backend):
     def holding(self, wait: float) -> Iterator[None]:
         if has_second_name(self.path):
             raise StoreError(f"{self.name} {SECOND_NAME}")
-        lock = FileLock(f"{self.path}.lock")
-        try:
-            lock.acquire(timeout=wait)
-        except Timeout:
-            raise StoreHeld(f"{self.path}: {held_by()}") from None
-        except OSError as error:
+        until = time.monotonic() + wait
+        with ExitStack() as locks:
+            for file in self._lock_files():
+                lock = FileLock(file)
+                try:
+                    locks.enter_context(lock.acquire(timeout=max(0.0, until - time.monotonic())))
+                except Timeout:
+                    raise StoreHeld(f"{self.path}: {held_by()}") from None
+                except OSError as error:
+                    raise StoreError(
+                        f"{self.path} cannot be written: {error.strerror}: {file}"
+                    ) from error
+            self._watch(Path(f"{self.path}.lock"))
+            self._held = True
+            try:
+                yield
+            finally:
+                self._held = False
+                self._watched.clear()
+
+    def _lock_files(self) -> Iterator[Path]:
+        """The lock beside the store, then one that remains if that file is removed.
+
+        The second is named by the store's inode, in a folder of this user. It is not on the store's
+        own file: closing a descriptor of that would release SQLite's locks.
+        """
+        yield Path(f"{self.path}.lock")
+        store = _identity(self.path)
+        if store is not None:
+            folder = Path(gettempdir()) / f"cheaptalk-locks-{os.getuid()}"
+            with suppress(FileExistsError):
+                folder.mkdir(mode=0o700)
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                raise StoreError(
+                    f"{folder} belongs to another user, and locks of stores are kept there; "
+                    "remove it, or set TMPDIR to a folder of your own"
+                )
+            yield folder / f"{store[0]}-{store[1]}.lock"
+
+    def _watch(self, file: Path) -> None:
+        """Note which file is at a path, if that is not noted yet."""
+        if file not in self._watched and (identity := _identity(file)):
+            self._watched[file] = identity
+
+    def _check_files(self) -> None:
+        """Check, while the store is held, that the files at its paths are those in use.
+
+        Raises:
+            StoreError: one of them was removed or replaced.
+        """
+        for file, identity in self._watched.items():
+            if _identity(file) != identity:
+                raise StoreError(
+                    f"{file} was removed or replaced while {self.name} was written to, and "
+                    "nothing more can be recorded; what is in the store stays: resume"
+                )
+
+    def _before_commit(self, connection: sa.Connection) -> None:
+        """Refuse to commit to files that are no longer at the store's paths."""
+        if self._held and connection.get_execution_options().get("writes", False):
+            log = Path(f"{self.path}-wal")
+            self._check_store()
+            if connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal":
+                self._watch(log)
+                if log not in self._watched:
+                    raise StoreError(f"{log} was removed while {self.name} was written to; resume")
+            self._check_files()
+
+    def _check_store(self) -> None:
+        if _identity(self.path) != self._opened:
             raise StoreError(
-                f"{self.path} cannot be written: {error.strerror}: {lock.lock_file}"
-            ) from error
-        self._held = True
-        try:
-            yield
-        finally:
-            self._held = False
-            lock.release()
+                f"{self.name} was deleted, renamed or replaced while it was written to, and "
+                "nothing more can be recorded; put it back and resume"
+            )
 
     def discard(self) -> None:
         with suppress(StoreError), self.holding(0):
@@ -110,13 +179,10 @@ class SqliteBackend(Backend):
         opened: another may have discarded it since.
         """
         writes = connection.get_execution_options().get("writes", False)
-        found = _identity(self.path)
-        self._opened = self._opened or found  # a new store's file is made by the first of them
-        if writes and self._held and found != self._opened:
-            raise StoreError(
-                f"{self.name} was deleted, renamed or replaced while it was written to, and "
-                "nothing more can be recorded; put it back and resume"
-            )
+        # A new store's file is made by the first transaction.
+        self._opened = self._opened or _identity(self.path)
+        if writes and self._held:
+            self._check_store()
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     def cure(self, error: Exception) -> str | None:
@@ -155,12 +221,24 @@ class SqliteBackend(Backend):
             found: str = connection.scalar(sa.text(f"PRAGMA {look}(1)")) or ""
         return None if found == "ok" else " ".join(found.split())
 
-    def wipe(self) -> None:
+    def merge_log(self) -> bool:
+        """Checkpoint the write-ahead log and truncate it; False if a reader prevents that."""
+        if self._held:
+            self._check_store()
+            self._check_files()
         with self.explaining(), self.engine.connect() as connection:
             raw = connection.connection.driver_connection
             assert raw is not None
-            busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy:
+            patience = raw.execute("PRAGMA busy_timeout").fetchone()[0]
+            raw.execute(f"PRAGMA busy_timeout={READER_TIMEOUT}")
+            try:
+                busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                raw.execute(f"PRAGMA busy_timeout={patience}")
+        return not busy
+
+    def wipe(self) -> None:
+        if not self.merge_log():
             raise StoreError(
                 f"{self.name} is being read, and its log keeps what was deleted; {AGAIN}"
             )
@@ -254,7 +332,7 @@ def has_second_name(path: Path) -> bool:
     return path.exists() and path.stat().st_nlink > 1
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: Path) -> FileId | None:
     """Which file is at a path, whatever its name; None where there is none."""
     try:
         found = path.stat()

@@ -522,12 +522,19 @@ def set_aside(store: StoreReader, study: str) -> frozenset[str]:
 studies = schema.studies
 
 
-def note_run(store: Store, study_id: int, planned: int, halted: str | None) -> None:
-    """Note how many matches a study's plan has, and why its run stopped.
+def note_run(
+    store: Store, study_id: int, planned: int, halted: str | None, *, to_come: int = 0
+) -> None:
+    """Note how many matches a study's plan has, how many the store is to contain, and why its run
+    stopped.
 
     Args:
         halted: None where it did not, or one is just beginning.
+        to_come: matches that the run is going to add. Until it ends, a copy that lacks them is
+            recognized by :meth:`.StoreReader.shortfalls`.
     """
+    stored = sa.select(sa.func.count()).where(members.c.study_id == study_id).scalar_subquery()
     with store.transaction() as connection:
         ours = sa.update(studies).where(studies.c.id == study_id)
-        connection.execute(ours.values(planned=planned, halted=halted))
+        values = {"planned": planned, "halted": halted, "expected": stored + to_come}
+        connection.execute(ours.values(values))

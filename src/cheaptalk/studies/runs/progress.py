@@ -41,6 +41,8 @@ class Progress:
             run, from 20 of them on; None before, and where nobody knows.
         batches: how far the providers' batches are, in words.
         waiting: calls in batches that have not ended, when the run stops.
+        log_open: whether the last matches are still in the log beside the store's file, as another
+            program was reading it when the run stopped: a copy of the file would lack them.
         cached: what came from the cache, when the run stops.
     """
 
@@ -65,9 +67,10 @@ class Progress:
     cached: CacheUse | None = None
     rest: int = 0
     elsewhere: int = 0
+    log_open: bool = False
 
     def __repr__(self) -> str:
-        text = f"{self.done:,} of {self.planned:,} matches done, {self.failed:,} failed"
+        text = self.summary
         if self.set_aside:
             text += f", {self.set_aside:,} of earlier forms set aside"
         return brief(self, f"{text}, halted: {self.halted}" if self.halted else text)
@@ -86,8 +89,30 @@ class Progress:
         ]
         notes = [f"{counted(count, 'match')}: {why}" for why, count in self.problems.items()]
         notes += [f"halted: {self.halted}"] if self.halted else []
-        title = f"{self.done:,} of {self.planned:,} matches done"
-        return html_table(title, ["what", "count"], [(one, f"{n:,}") for one, n in rows], notes)
+        return html_table(
+            self.summary, ["what", "count"], [(one, f"{n:,}") for one, n in rows], notes
+        )
+
+    @property
+    def summary(self) -> str:
+        """How many matches have ended, and how.
+
+        >>> Progress(3, 0, Counter({Status.FORFEITED: 3})).summary
+        '3 of 3 matches ended: 0 finished, 3 forfeited'
+        >>> Progress(6, 2, Counter({Status.FINISHED: 1, Status.FAILED: 3})).summary
+        '3 of 6 matches ended: 2 before this run, 1 finished, 0 forfeited; 3 failed'
+        """
+        parts = [f"{self.before:,} before this run"] if self.before else []
+        parts += [f"{self.counts[status]:,} {status.value}" for status in SETTLED]
+        if self.elsewhere:
+            parts.append(f"{self.elsewhere:,} by other runs")
+        text = f"{self.done:,} of {counted(self.planned, 'match')} ended: {', '.join(parts)}"
+        return f"{text}; {self.failed:,} failed" if self.failed else text
+
+    @property
+    def forfeited(self) -> int:
+        """Matches that a player forfeited in this run."""
+        return self.counts[Status.FORFEITED]
 
     @property
     def done(self) -> int:

@@ -59,6 +59,7 @@ from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES, Host, match_row
 from cheaptalk.studies.runs.onlooker import NOBODY, Onlooker
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.scripted import Chunk, Work, play_scripted
+from cheaptalk.studies.runs.turns import in_turn
 from cheaptalk.studies.runs.time_left import TimeLeft
 from cheaptalk.studies.study import Study
 
@@ -132,6 +133,7 @@ def run(
     """
     wanted = study if isinstance(study, Plan | Checked) else study_of(study)
     coming = as_guests(guests)
+    stop = stop or Event()
     if on is not None:
         check_address(on)
     with (
@@ -155,7 +157,7 @@ def run(
         sources = Sources(recordings(opened), ask_person, coming)
         with (
             nullcontext() if on is None else cluster(on) as machines,
-            opened.sharing(_work(checked.plan)) as shares,
+            in_turn(opened, _work(checked.plan), stop) as shares,
         ):
             at_once = concurrency or (CONCURRENCY if checked.batching is None else IN_BATCHES)
             new_desk = partial(
@@ -164,7 +166,7 @@ def run(
             )  # fmt: skip
             playing = _Run(
                 checked, opened, shares, progress, new_desk, sources, expected, models, machines,
-                onlooker, stop or Event(),
+                onlooker, stop,
             )  # fmt: skip
             if coming is not None:
                 farewell.callback(coming.conclude)
@@ -293,21 +295,23 @@ class _Run:
     @contextmanager
     def noting_halts(self) -> Iterator[None]:
         """Note in the store why the run stops before its end, if it does, and what it came to."""
-        self._note(None)
+        self._note(None, to_come=self.progress.left)
+        self.store.backend.merge_log()  # so that a copy of the main file shows what it lacks
         try:
             yield
         except KeyboardInterrupt:
             self._sum_up(INTERRUPTED)
             raise
         self._sum_up(self.progress.halted)
+        self.progress.log_open = not self.store.backend.merge_log()
 
-    def _note(self, halted: str | None) -> None:
+    def _note(self, halted: str | None, *, to_come: int = 0) -> None:
         planned = self.progress.planned + self.others
         if not self.plan.whole and self.plan.within is None:
             name = self.plan.study.name
             known = self.store.study(name, counted=False).planned or 0
             planned = max(known, self.store.count_members(name))
-        note_run(self.store, self.rows.id, planned, halted)
+        note_run(self.store, self.rows.id, planned, halted, to_come=to_come)
 
     def _sum_up(self, halted: str | None) -> None:
         self.progress.halted = halted
