@@ -1,5 +1,7 @@
 """YAML that people write is read; what nobody writes is refused before it costs time or memory."""
 
+import json
+
 import pytest
 
 from cheaptalk.yaml_files import parse_yaml
@@ -42,3 +44,18 @@ def test_what_nobody_writes_is_refused(text: str, reason: str) -> None:
 def test_anchors_and_merges_are_read() -> None:
     text = "a: &a {x: 1}\nb: {<<: *a, y: 2}\nc: [*a, *a]"
     assert parse_yaml(text) == {"a": {"x": 1}, "b": {"x": 1, "y": 2}, "c": [{"x": 1}, {"x": 1}]}
+
+
+def test_the_surrogate_pairs_of_json_are_read_as_characters() -> None:
+    told = {"name": "\U0001f600 caf\u00e9", "\U0001f91d": ["\U0001f600"]}
+    assert parse_yaml(json.dumps(told)) == told
+
+
+@pytest.mark.parametrize("half", ["\\ud83d", "\\ude00"])
+def test_half_a_character_is_refused(half: str) -> None:
+    with pytest.raises(ValueError, match="half of a character") as caught:
+        parse_yaml(f'{{"name": "a{half}b"}}')
+    assert str(caught.value) == (
+        f"line 1, column 10: {half} is half of a character; write the character itself, or both "
+        "halves"
+    )

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -118,10 +119,27 @@ def imported(modules: Sequence[str]) -> list[Imported]:
     return [found.get(one, Imported(one, problem="it was not tried")) for one in modules]
 
 
-def examine_installation() -> list[Diagnosis]:
+def located(modules: Sequence[str]) -> list[Imported]:
+    """Find modules without importing them, which takes milliseconds."""
+    return [
+        Imported(one, version="is installed") if _is_there(one) else Imported(one, absent=True)
+        for one in modules
+    ]
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):  # what it is a part of is not there, or is broken
+        return False
+
+
+def examine_installation(*, importing: bool = True) -> list[Diagnosis]:
     """Look at Python, the optional parts, plug-ins, and the keys of providers.
 
-    Modules of optional parts are imported in processes of their own.
+    Args:
+        importing: import the modules of optional parts, in processes of their own, which can take
+            half a minute. Otherwise only find them, and leave out the plug-ins that need them.
     """
     checks = [
         Diagnosis("python", sys.version_info >= (3, 11), platform.python_version()),
@@ -130,8 +148,12 @@ def examine_installation() -> list[Diagnosis]:
     ]
     with ThreadPoolExecutor() as pool:
         known = extras()
-        parts = dict(zip(known, pool.map(imported, known.values()), strict=True))
-    broken = _broken_plugins(analysis=_works(parts["analysis"]), learning=_works(parts["learn"]))
+        look = imported if importing else located
+        parts = dict(zip(known, pool.map(look, known.values()), strict=True))
+    broken = _broken_plugins(
+        analysis=importing and _works(parts["analysis"]),
+        learning=importing and _works(parts["learn"]),
+    )
     checks += [Diagnosis("games", bool(ct.rules.games()), ", ".join(ct.rules.games())), *broken]
     checks += [
         Diagnosis(f"[{extra}]", _works(modules), "; ".join(_of_extra(extra, modules)))

@@ -79,10 +79,11 @@ class _Loader(yaml.SafeLoader):
         if node.tag in NUMBERS and len(node.value) > MOST_DIGITS:
             raise _refused(f"a number of {len(node.value):,} characters; write a shorter one", node)
         try:
-            return super().construct_object(node, deep)
+            value = super().construct_object(node, deep)
         except (AttributeError, LookupError, ValueError) as error:
             problem = f"{shown(node.value)} cannot be read ({error}); put it in quotes"
             raise _refused(problem, node) from None
+        return _joined(value, node) if isinstance(value, str) else value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys = [key for key, _ in node.value if not key.tag.endswith(":merge")]
@@ -92,6 +93,21 @@ class _Loader(yaml.SafeLoader):
             second = next(key for key in twice[1:] if str(key.value) == str(twice[0].value))
             raise _refused(f'the key "{second.value}" stands twice', second)
         return super().construct_mapping(node, deep)
+
+
+def _joined(text: str, node: yaml.Node) -> str:
+    r"""Join the surrogate pairs of a text: JSON writes an emoji as two escapes, \ud83d\ude00."""
+    if text.isascii():
+        return text
+    try:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    except UnicodeDecodeError:
+        lone = next(character for character in text if "\ud800" <= character <= "\udfff")
+        raise _refused(
+            f"{ascii(lone)[1:-1]} is half of a character; write the character itself, or both "
+            "halves",
+            node,
+        ) from None
 
 
 class _Dumper(yaml.SafeDumper):

@@ -38,6 +38,7 @@ def table(tmp_path: Path, no_waits: None) -> Path:
     path = tmp_path / "cheaptalk.sqlite"
     progress = ct.run(ct.studies.parse_study(made, "table"), path, models=Canned(answers))
     assert progress.counts == {Status.FORFEITED: 3}
+    assert "3 of 3 matches ended: 0 finished, 3 forfeited" in repr(progress)
     assert progress.problems == {f"public_goods, {one}": count for one, count in BY.items()}
     return path
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+import cheaptalk as ct
 from cheaptalk.players import Kind
 from cheaptalk.records import Cost, Status, Store, StoreError, pack, study_cost
 from cheaptalk.records.store import queries as browsing
@@ -17,6 +18,7 @@ from cheaptalk.records.store import schema
 from cheaptalk.records.store.queries import PlayedPairing, Wanted, parameters_text
 from cheaptalk.records.store.sqlite import SqliteBackend
 from cheaptalk.records.store.store import TAKEN, adopt
+from tests.fakes import study as small_study
 from tests.records.stored import Shelf
 
 PLACES = {"alice": "alice", "bob": "bob"}
@@ -361,3 +363,21 @@ def test_a_damaged_body_is_told_with_its_match(store: Store) -> None:
     with pytest.raises(StoreError, match=r"the record of match a is damaged .*; restore a copy"):
         first.body  # noqa: B018 - reading it is what is tested
     assert second.body["seed"] == "b"
+
+
+def test_the_status_of_a_study_counts_matches_in_progress_apart(store: Store) -> None:
+    shelf = Shelf(store)
+    shelf.add("a", "b")
+    shelf.add("c", status=Status.FORFEITED, reason="forfeited by bob")
+    shelf.add("d", "e", status=Status.LIVE)
+    shelf.add("f", status=Status.FAILED, reason="no server")
+    (status,) = ct.studies.statuses(store)
+    assert status.ended == 3
+    assert "6 of 6 matches stored: 2 in progress, 2 finished, 1 forfeited, 1 failed" in repr(status)
+
+
+def test_the_matches_of_a_search_can_be_read_as_transcripts(store: Store) -> None:
+    ct.run(small_study(), store)
+    matches = [*ct.records.find_matches(store, "small")]
+    assert len(matches) == 2
+    assert all(match.replay().result is not None for match in matches)

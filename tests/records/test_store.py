@@ -497,7 +497,7 @@ def test_a_match_takes_little_room(tmp_path: Path) -> None:
 def main_file_only(store: Store, copy: Path) -> Path:
     """Copy a store as a file manager does, without the log beside it."""
     # In another process: closing the file in this one would release SQLite's locks on it.
-    subprocess.run(["cp", store.path, copy], check=True)
+    subprocess.run(["/bin/cp", store.path, copy], check=True)
     return copy
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
@@ -97,6 +98,17 @@ def test_a_package_that_cannot_be_imported_hides_nothing_else(installed: list[En
     message = str(caught[0].message)
     assert message.startswith('the game "broken" of tests.no_such_module cannot be used (Module')
     assert message.endswith("mend, upgrade or uninstall tests.no_such_module")
+
+
+def test_a_package_that_exits_when_it_is_imported_hides_nothing_else(
+    installed: list[EntryPoint], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "quitting_game.py").write_text("import sys\nsys.exit(3)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    installed.append(point("broken", "quitting_game:BOX", "games"))
+    _look_again()
+    with pytest.warns(registry.PluginWarning, match='"broken" of quitting_game cannot be used'):
+        assert "bargaining" in games()
 
 
 def test_of_two_games_of_one_name_ours_is_used(installed: list[EntryPoint]) -> None:

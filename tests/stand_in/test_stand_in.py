@@ -2,18 +2,20 @@
 
 import json
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
 from http.client import HTTPConnection
+from threading import Thread
 
 import pytest
 
 import cheaptalk as ct
 from cheaptalk.loopback import listening
 from cheaptalk.records import Store
-from cheaptalk.stand_in import answer
+from cheaptalk.stand_in import answer, serve
 from tests.attack.wires import WIRES, Wire
 from tests.conftest import Command
 from tests.fakes import Canned, Server, study, with_model
@@ -118,6 +120,13 @@ def test_the_command_serves_until_it_is_stopped(command: subprocess.Popen[str]) 
     assert command.wait(60) == 0
     assert set(statuses) == {200, 503}
     assert broken == 400
+
+
+def test_it_serves_in_a_thread() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as there:
+        Thread(target=serve, args=(there,), daemon=True).start()
+        with closing(HTTPConnection(*there.getsockname(), timeout=60)) as client:
+            assert posted(client, "call 1", {"model": "any", "messages": QUESTION}) == 200
 
 
 def posted(there: HTTPConnection, number: str, body: object) -> int:

@@ -1,6 +1,7 @@
 """Studies on a Ray cluster of two machines, which are processes of this one."""
 
 import asyncio
+import pickle
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,8 @@ from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk import cluster
-from cheaptalk.calls.remote_models import RemoteModels
+from cheaptalk.calls import remote_models
+from cheaptalk.calls.remote_models import Asker, RemoteModels
 from cheaptalk.players import ModelSeat
 from cheaptalk.records import Store
 from tests.fakes import PATIENCE, Server, essence, spec, study, with_model
@@ -134,6 +136,46 @@ def test_what_a_machine_lacks_is_told_before_a_call() -> None:
     seats = [(ModelSeat(model="vllm/tiny"), ct.games.Bargaining())]
     with pytest.raises(ct.CheaptalkError, match="on a machine of the cluster: hf/tiny needs"):
         asyncio.run(RemoteModels.begun(Machines(), seats))  # type: ignore[arg-type]
+
+
+def test_everything_that_a_provider_needs_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys, the variables in URLs, and providers that only this process or its files know."""
+    sent: list[Any] = []
+
+    class Machines:
+        def actors(self, _kind: Any, *arguments: Any) -> list[Any]:
+            sent.extend(arguments)
+            return []
+
+    variables = {
+        "AZURE_OPENAI_API_KEY": "key", "AZURE_OPENAI_ENDPOINT": "https://lab.openai.azure.com",
+        "LAB_KEY": "secret", "LAB_HOST": "https://lab.example.org",
+    }  # fmt: skip
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("UNRELATED", "stays here")
+    ct.register(ct.models.Provider(url="${LAB_HOST}/v1", key="LAB_KEY"), name="lab")
+    try:
+        game = ct.games.Bargaining()
+        seats = [(ModelSeat(model=model), game) for model in ("azure-openai/gpt-4o", "lab/tiny")]
+        asyncio.run(RemoteModels.begun(Machines(), seats))  # type: ignore[arg-type]
+    finally:
+        ct.models.PROVIDERS.remove("lab")
+    known, _, providers = sent
+    assert known == variables
+    assert "lab" not in ct.models.PROVIDERS
+    with monkeypatch.context() as machine:
+        for name in variables:
+            machine.delenv(name)
+        machine.setattr(remote_models.os, "environ", machine_environment := dict[str, str]())
+        asker = Asker(known, [], pickle.loads(pickle.dumps(providers)))  # noqa: S301 - our own
+        assert machine_environment == variables
+    try:
+        assert ct.models.PROVIDERS["lab"].key == "LAB_KEY"
+        del asker
+    finally:
+        for name in providers:
+            ct.models.PROVIDERS.remove(name)
 
 
 def test_nobody_at_the_address_of_the_environment_is_told(

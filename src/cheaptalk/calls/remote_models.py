@@ -10,6 +10,7 @@ from cheaptalk.cluster import Cluster, MachineLost
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.models.clients import open_models
 from cheaptalk.models.model_strings import ModelName
+from cheaptalk.models.providers import PROVIDERS, Provider
 from cheaptalk.models.structured_output import Known
 from cheaptalk.players import ModelSeat
 from cheaptalk.players.seats import NO_SOURCES
@@ -25,12 +26,21 @@ class Asker:
     """What makes calls on one machine.
 
     Args:
-        variables: of the environment, with the keys of the models' providers.
+        variables: of the environment: the keys of the models' providers, and parts of their URLs.
         earlier: replies that may have been refusals of a way of asking, with their models.
+        providers: the models' providers by name, which apply here whatever this machine knows of
+            them.
     """
 
-    def __init__(self, variables: Mapping[str, str], earlier: Sequence[tuple[str, Reply]]) -> None:
+    def __init__(
+        self,
+        variables: Mapping[str, str],
+        earlier: Sequence[tuple[str, Reply]],
+        providers: Mapping[str, Provider],
+    ) -> None:
         os.environ.update(variables)
+        for name, provider in providers.items():
+            PROVIDERS.put(name, provider)
         self._models = open_models(Known(earlier))
 
     async def lacking(self, seats: Iterable[tuple[ModelSeat, Game]]) -> str | None:
@@ -72,9 +82,11 @@ class RemoteModels:
         Raises:
             CheaptalkError: a player cannot be reached from one of the machines.
         """
-        keys = {ModelName.parse(seat.model).entry.key for seat, _ in seats}
-        variables = {key: os.environ[key] for key in keys if key in os.environ}
-        askers = cluster.actors(Asker, variables, earlier)
+        names = [ModelName.parse(seat.model) for seat, _ in seats]
+        providers = {name.provider: name.entry for name in names if name.provider in PROVIDERS}
+        needed = {one for name in names for one in (name.entry.key, *name.entry.variables)}
+        variables = {one: os.environ[one] for one in needed if one in os.environ}
+        askers = cluster.actors(Asker, variables, earlier, providers)
         for asker in askers:
             reason = await cluster.answer(asker.lacking.remote(seats))
             if reason is not None:

@@ -155,6 +155,11 @@ class Registry(Mapping[str, T]):
         self._here[name] = thing
         self._changed()
 
+    def put(self, name: str, thing: T) -> None:
+        """Register a thing under a name in this process, in place of what has that name."""
+        self._here[name] = thing
+        self._changed()
+
     def remove(self, name: str) -> None:
         """Take back what this process registered under a name."""
         del self._here[name]

@@ -5,6 +5,7 @@ import json
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
+from threading import current_thread, main_thread
 from typing import Any, TypeAlias
 
 from aiohttp import web
@@ -70,4 +71,7 @@ def serve(listening: socket.socket, seed: int = 0, delay: float = 0.0, faults: f
     """
     answerer = partial(answer, seed=seed)
     app = make_stand_in(answerer, delay, faults, Batches(answerer=answerer))
-    web.run_app(app, sock=listening, print=None, access_log=None, shutdown_timeout=0.1)
+    web.run_app(
+        app, sock=listening, print=None, access_log=None, shutdown_timeout=0.1,
+        handle_signals=current_thread() is main_thread(),  # no other thread can
+    )  # fmt: skip

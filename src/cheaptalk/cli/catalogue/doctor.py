@@ -20,14 +20,16 @@ def doctor(
     deep: Annotated[
         bool,
         typer.Option(
-            "--deep", help="Read everything in the store, and replay every match that ended."
+            "--deep",
+            help="Read everything in the store, and replay every match that ended. Optional parts "
+            "are then located, not imported.",
         ),
     ] = False,
     json: JsonOption = False,
 ) -> None:
     """Check the installation and the store, and say what is missing for what."""
     with err.status("importing what optional parts need"):
-        checks = ct.doctor.examine_installation()
+        checks = ct.doctor.examine_installation(importing=not deep)
     for one in context.defaults.sources():
         checks.append(ct.doctor.Diagnosis("settings", True, one))
     name = ct.records.store_name(store)

@@ -65,6 +65,8 @@ CURES = {
     "53100": "its disk is full; nothing recorded is lost: free some space and resume",
     "53300": "the server has no connection left; raise max_connections, or begin fewer at once",
     "55P03": "another program is writing to it; wait for it to end, or stop it",
+    "57014": "the server cancelled a statement, as its statement_timeout does; what was committed "
+    "stays: raise statement_timeout for this user, and resume",
     "57": "the server was stopped; what was committed stays: start it and resume",
 }
 """Cures by the beginnings of SQLSTATE codes."""

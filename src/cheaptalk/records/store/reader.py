@@ -90,6 +90,13 @@ class StudySummary(NamedTuple):
         return sum(self.counts.get(status, 0) for status in SETTLED)
 
 
+SHORTFALL = (
+    "it has {stored:,} of the {expected:,} matches that its last run was to leave, and that run "
+    "noted no end: either this is a copy made during the run or without the store's -wal file "
+    "(copy the store again with: cheaptalk copy), or the run was killed (resume it)"
+)
+
+
 class StoreReader:
     """What can be read of a store. Any number of processes may read while one writes."""
 
@@ -315,10 +322,7 @@ class StoreReader:
         return [
             (
                 name,
-                f"it has {stored:,} of the {expected:,} matches that its last run was to leave, and "
-                "that run noted no end: either this is a copy made during the run or without the "
-                "store's -wal file (copy the store again with: cheaptalk copy), or the run was "
-                "killed (resume it)",
+                SHORTFALL.format(stored=stored, expected=expected),
             )
             for name, stored, expected in short
         ]

@@ -59,8 +59,8 @@ from cheaptalk.studies.runs.host import CONCURRENCY, IN_BATCHES, Host, match_row
 from cheaptalk.studies.runs.onlooker import NOBODY, Onlooker
 from cheaptalk.studies.runs.progress import Progress
 from cheaptalk.studies.runs.scripted import Chunk, Work, play_scripted
-from cheaptalk.studies.runs.turns import in_turn
 from cheaptalk.studies.runs.time_left import TimeLeft
+from cheaptalk.studies.runs.turns import in_turn
 from cheaptalk.studies.study import Study
 
 SCRIPTED, LIVE = "scripted", "live"
