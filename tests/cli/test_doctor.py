@@ -119,6 +119,18 @@ def test_a_sound_store_is_counted(cheaptalk: Command, tmp_path: Path) -> None:
     )
 
 
+def test_a_deep_look_at_a_store_imports_no_optional_part(
+    cheaptalk: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "imported", lambda modules: pytest.fail(f"imports {modules}"))
+    monkeypatch.setattr(
+        doctor, "extras", lambda: {"all": ("json", "json.decoder"), "no": ("absent", "absent.part")}
+    )
+    lines = cheaptalk("doctor", "--deep").out.splitlines()
+    assert "ok  [all]: json is installed, json.decoder is installed" in lines
+    assert '--  [no]: missing absent, absent.part: pip install "cheaptalk[no]"' in lines
+
+
 @pytest.mark.usefixtures("importable")
 def test_a_store_that_is_none_or_damaged_ends_with_1(cheaptalk: Command, tmp_path: Path) -> None:
     (tmp_path / "diary.txt").write_text("dear diary " * 100)

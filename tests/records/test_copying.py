@@ -67,10 +67,28 @@ def test_a_copy_is_a_store_of_its_own(store: Store, new: Path) -> None:
         ct.records.copy_store(store, store)
 
 
-def test_nothing_is_copied_while_somebody_writes(store: Store, new: Path) -> None:
+def test_a_store_can_be_copied_during_a_run(store: Store, new: Path) -> None:
+    copied: list[int] = []
+
+    def copy_once(progress: ct.Progress) -> None:
+        if progress.done == 2 and not copied:
+            with Store.open(store.backend.address) as source, Store.open(new, create=True) as copy:
+                rows = ct.records.copy_store(source, copy)
+                copied.append(copy.count_members("small"))
+                assert rows["members"] == copied[0]
+                assert copy.shortfalls() == []
+
+    spec = study(**with_model())
+    assert ct.run(spec, store, models=Canned(), concurrency=1, progress=copy_once).done == 6
+    assert 2 <= copied[0] < 6
+    with Store.open(new) as copy:
+        assert ct.run(spec, copy, models=Canned()).left == 0
+
+
+def test_nothing_is_copied_to_a_store_that_is_written_to(store: Store, new: Path) -> None:
     Shelf(store).add("a")
     with Store.open(new, create=True) as copy:
-        with store.writing(), pytest.raises(StoreHeld):
+        with Store.open(new) as other, other.writing(), pytest.raises(StoreHeld):
             ct.records.copy_store(store, copy)
         assert copy.studies() == []
 

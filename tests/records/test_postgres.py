@@ -232,6 +232,18 @@ REFUSED = {
 }
 
 
+def test_a_statement_timeout_is_not_taken_for_a_stopped_server(url: str) -> None:
+    def sleep() -> None:
+        with Store.open(url, create=True) as store, store.transaction() as connection:
+            connection.execute(sa.text("set local statement_timeout = 1"))
+            connection.execute(sa.text("select pg_sleep(60)"))
+
+    with pytest.raises(StoreError) as caught:
+        sleep()
+    assert "raise statement_timeout for this user" in str(caught.value)
+    assert "server was stopped" not in str(caught.value)
+
+
 @pytest.mark.parametrize(("said", "cure"), REFUSED.items())
 def test_what_keeps_one_out_is_told_with_its_cure(url: str, said: str, cure: str) -> None:
     error = sa.exc.OperationalError("", None, Exception(f"connection failed: {said}"))

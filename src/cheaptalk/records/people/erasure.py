@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from cheaptalk.records.judgements import forget_answers
 from cheaptalk.records.store import schema
+from cheaptalk.records.store.store import expect_what_is_stored
 
 participants, plays, matches = schema.participants, schema.plays, schema.matches
 
@@ -100,11 +101,4 @@ def _erase_matches(connection: sa.Connection, ids: Sequence[str]) -> None:
         sa.update(plays).where(plays.c.match_id.in_(ids)).values(match_id=None, room=None)
     )
     connection.execute(sa.delete(matches).where(matches.c.id.in_(ids)))
-    _expect_what_is_stored(connection)
-
-
-def _expect_what_is_stored(connection: sa.Connection) -> None:
-    """Note that matches which were deleted on purpose are not missing."""
-    studies, members = schema.studies, schema.members
-    count = sa.select(sa.func.count()).where(members.c.study_id == studies.c.id).scalar_subquery()
-    connection.execute(sa.update(studies).where(studies.c.expected > count).values(expected=count))
+    expect_what_is_stored(connection)

@@ -10,7 +10,7 @@ from cheaptalk.records.store import schema
 from cheaptalk.records.store.backend import StoreError, StoreHeld
 from cheaptalk.records.store.column_types import Shaped
 from cheaptalk.records.store.reader import StoreReader
-from cheaptalk.records.store.store import Store
+from cheaptalk.records.store.store import Store, expect_what_is_stored
 
 AT_ONCE = 1_000
 """Rows that are read and written together."""
@@ -22,10 +22,11 @@ TABLES = schema.metadata.sorted_tables
 def copy_store(
     source: Store, target: Store, progress: Callable[[int, int], None] = lambda _done, _of: None
 ) -> dict[str, int]:
-    """Copy all that a store holds into one that holds nothing yet, whole or not at all.
+    """Copy everything in a store to a new one, completely or not at all.
 
-    Rows keep their numbers and ids, so that a study goes on in the copy as it would have here.
-    What lies beside a file stays there: a cache, and the ids by which people came.
+    The copy is a snapshot: a run may write to the source meanwhile, and what it commits after the
+    beginning is not in the copy. Rows keep their numbers and ids, so that a study goes on in the
+    copy as it would have here. What lies beside a file stays there: a cache, and the ids by which people came.
 
     Args:
         progress: told how many rows were copied, and of how many.
@@ -34,12 +35,13 @@ def copy_store(
         How many rows each table has.
 
     Raises:
-        StoreError: the target holds something, either is being written to, or something in the
-            source is damaged.
+        StoreError: the target holds something or is being written to, or something in the source
+            is damaged.
     """
     if source.backend.address == target.backend.address:
         raise StoreError(f"{source.name} cannot be copied to itself; name a new one")
-    with at_rest(source), target.writing(), source.reading() as reading:
+    running = source.backend.held()
+    with target.writing(), source.reading() as reading:
         expect_empty(target)
         counts = {table.name: count(reading, table) for table in TABLES}
         done, total = 0, sum(counts.values())
@@ -50,6 +52,8 @@ def copy_store(
                     done += len(rows)
                     progress(done, total)
             target.backend.renumber(writing)
+            if running:  # what its run has yet to add is not missing in the copy
+                expect_what_is_stored(writing)
     return counts
 
 
