@@ -148,10 +148,11 @@ def read_name(data: Any) -> str:
     """Refuse what is no name of a study, saying what is one."""
     if isinstance(data, int | float | date):
         raise ValueError(f"{data} is no text to YAML; put it in quotes")
-    if not isinstance(data, str) or not re.fullmatch(r"(?!-)[\w.-]{1,80}", data):
+    pattern = r"(?!-)(?!\.{1,2}\Z)[\w.-]{1,80}"
+    if not isinstance(data, str) or not re.fullmatch(pattern, data):
         raise ValueError(
             f"{shown(data)} is no name: write up to 80 letters, digits, dots, dashes and "
-            "underscores, a dash not first"
+            "underscores, a dash not first, and not only . or .."
         )
     return data
 

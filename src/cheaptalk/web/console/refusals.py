@@ -8,6 +8,7 @@ from cheaptalk.rules import CheaptalkError, UnknownName
 from cheaptalk.web.console.accounts import BadAccount, TooManyTries, WrongPassword
 from cheaptalk.web.laboratory.drafts import BadName, Conflict, Missing, Taken
 from cheaptalk.web.laboratory.staff import LastOwner
+from cheaptalk.web.problems import without_folders
 
 NOT_SAID = ("Not Found", "Method Not Allowed")
 """What the framework says where there is no page."""
@@ -44,7 +45,7 @@ def sentence(error: Exception) -> str:
         case HTTPException(detail=said) if said not in NOT_SAID:
             return str(said)
         case CheaptalkError():
-            said = str(error)
+            said = without_folders(str(error))
             return f"{said[:1].upper()}{said[1:]}."
         case RequestValidationError():
             return "This address cannot be read."

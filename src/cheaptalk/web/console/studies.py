@@ -9,17 +9,19 @@ from fastapi import HTTPException, Query
 from fastapi.responses import Response
 
 from cheaptalk.records.people.payouts import dollars_text
-from cheaptalk.rules import CheaptalkError, game_title
+from cheaptalk.rules import game_title
 from cheaptalk.studies.plans.plan import Plan, plan
-from cheaptalk.studies.study import Study, StudyError, parse_study
+from cheaptalk.studies.study import Study
 from cheaptalk.web.console.reception import STUDY, Reception, Visiting
 from cheaptalk.web.console.refusals import sentence, status_of
 from cheaptalk.web.console.team import GREATEST, Before
 from cheaptalk.web.laboratory.audit import PAGE as LOG_PAGE
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
+from cheaptalk.web.laboratory.designs import read_design
 from cheaptalk.web.laboratory.drafts import PAGE, BadName, Conflict, Draft, Taken
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.laboratory.standing import Standing
+from cheaptalk.web.problems import problem_of
 from cheaptalk.yaml_files import parse_yaml
 
 REMEMBERED = 500
@@ -76,10 +78,12 @@ class Brief(NamedTuple):
     Attributes:
         games: which it plays, in words.
         players: how many there are.
+        problem: why it cannot be played; empty if it can.
     """
 
     games: str
     players: int
+    problem: str = ""
 
 
 def reading(name: str, text: str) -> Reading:
@@ -91,24 +95,23 @@ def reading(name: str, text: str) -> Reading:
     'name: the study is called pilot here, not other'
     """
     try:
-        study = parse_study(parse_yaml(text), name)
-        if study.name != name:
-            raise StudyError(f"name: the study is called {name} here, not {study.name}")
+        study = read_design(name, text)
         return Reading(study, None if study.deals_from else plan(study), "")
-    except (StudyError, ValueError) as error:
-        return Reading(None, None, str(error).removeprefix(f"{name}: "))
+    except Exception as error:  # noqa: BLE001 - a game of a plug-in may fail in any way
+        problem = problem_of(error, "the design")
+        return Reading(None, None, problem.removeprefix(f"{name}: "))
 
 
-def in_brief(name: str, text: str) -> Brief | None:
-    """What the list says of a design; None where nobody can play it."""
-    study = reading(name, text).study
-    return Brief(games_of(study), len(study.players)) if study else None
+def in_brief(name: str, text: str) -> Brief:
+    """Return what the list says of a design."""
+    study, _, problem = reading(name, text)
+    return Brief(games_of(study), len(study.players)) if study else Brief("", 0, problem)
 
 
 def games_of(study: Study) -> str:
     """The titles of a study's games, each once.
 
-    >>> games_of(parse_study(parse_yaml(START.format(name="pilot")), "pilot"))
+    >>> games_of(reading("pilot", START.format(name="pilot")).study)
     'Bargaining'
     """
     if study.deals_from:
@@ -192,11 +195,12 @@ class Studies:
         return launched is not None and launched != draft.text
 
     async def _stands(self, name: str) -> Standing | None:
-        """How a study stands, where its store can be read."""
+        """How a study stands, or why its store cannot be read."""
         try:
             return await self.stand(name)
-        except CheaptalkError as error:
-            return Standing("cannot be read", str(error), 0, 0, 0, None)
+        except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way
+            why = problem_of(error, f"the store of {name}")
+            return Standing("cannot be read", why, 0, 0, 0, None)
 
     async def design(self, visit: Visiting, name: str) -> Response:
         draft = await asyncio.to_thread(self.drafts.read, name)

@@ -4,6 +4,15 @@ from pathlib import Path
 
 from cheaptalk.rules import unknown
 
+STORE_ENDS = (
+    "", "-wal", "-shm", "-journal", ".lock", ".run.json", ".orders",
+    ".identities", ".identities-journal", ".identities-wal", ".identities-shm",
+)  # fmt: skip
+"""What follows the name of a store in the names of its files. None contains ``.sqlite`` or
+``.yaml``, so that no file of a study is also a file of another one."""
+NOT_NAMES = ("", ".", "..")
+"""Names that lead out of the folder of outputs."""
+
 
 class Folder:
     """The folder of a laboratory.
@@ -19,7 +28,8 @@ class Folder:
 
     def names(self) -> list[str]:
         """The names of all studies that were launched."""
-        return sorted(one.stem for one in self.path.glob("*.yaml") if one.is_file())
+        found = (one.stem for one in self.path.glob("*.yaml") if one.is_file())
+        return sorted(name for name in found if name not in NOT_NAMES)
 
     def text(self, name: str) -> Path:
         """The file of a study.
@@ -44,6 +54,19 @@ class Folder:
             UnknownName: there is no such study.
         """
         return self._of(name, "outputs") / name
+
+    def files(self, name: str) -> list[Path]:
+        """Return every path that can belong to a study, its text last.
+
+        The paths may be missing. They are listed instead of matched, because a pattern made of a
+        study's name would match files of studies whose names begin with it.
+
+        Raises:
+            UnknownName: there is no such study.
+        """
+        store = self.store(name)
+        beside = [store.with_name(f"{store.name}{end}") for end in STORE_ENDS]
+        return [self.outputs(name), *beside, self.text(name)]
 
     def _of(self, name: str, file: str) -> Path:
         names = self.names()

@@ -1,6 +1,7 @@
 """A laboratory at work: the studies of its folder, open to their people, run, and reported on."""
 
 import asyncio
+import shutil
 from contextlib import AsyncExitStack
 from pathlib import Path
 from types import TracebackType
@@ -9,17 +10,18 @@ from typing import NamedTuple, Self
 from fastapi import FastAPI
 
 from cheaptalk.rules import CheaptalkError, unknown
-from cheaptalk.studies.study import Study, StudyError, load_study, parse_study
+from cheaptalk.studies.study import Study, StudyError
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
+from cheaptalk.web.laboratory.designs import read_design
 from cheaptalk.web.laboratory.folder import Folder
 from cheaptalk.web.laboratory.outputs import Outputs
 from cheaptalk.web.laboratory.runs import Runs
 from cheaptalk.web.participants.server import identities_beside, make_experiment, open_experiment
 from cheaptalk.web.participants.supervisor import Supervisor
+from cheaptalk.web.problems import problem_of
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 from cheaptalk.web.rooms.links import Links
 from cheaptalk.whole_files import whole_file
-from cheaptalk.yaml_files import parse_yaml
 
 
 class OpenStudy(NamedTuple):
@@ -71,11 +73,11 @@ class Laboratory:
         await self._stack.enter_async_context(self.outputs)
         for name in self.folder.names():
             try:
-                study = load_study(self.folder.text(name))
+                study = read_design(name, self.launched(name) or "")
                 if study.people is not None:
                     await self._open(name, study)
-            except CheaptalkError as error:
-                self.broken[name] = str(error)
+            except Exception as error:  # noqa: BLE001 - a damaged study must not keep the others closed
+                self.broken[name] = problem_of(error, f"the study {name}")
         return self
 
     async def __aexit__(
@@ -90,7 +92,7 @@ class Laboratory:
         """The text with which a study was launched; None where it was not."""
         if name not in self.folder.names():
             return None
-        return self.folder.text(name).read_text(encoding="utf-8")
+        return self.folder.text(name).read_text(encoding="utf-8", errors="replace")
 
     async def launch(self, name: str, text: str) -> Study:
         """Launch a study as its design now is: its people may come, its models can be run.
@@ -103,12 +105,10 @@ class Laboratory:
             CheaptalkError: it was launched otherwise, and people take part or a run is under way.
         """
         async with self._launching:
-            study = parse_study(parse_yaml(text), name)
-            if study.name != name:
-                raise StudyError(f"name: the study is called {name} here, not {study.name}")
+            study = read_design(name, text)
             before = self.launched(name)
             if before != text:
-                if before is None or not _alike(parse_study(parse_yaml(before), name), study):
+                if before is None or not _reads_alike(name, before, study):
                     await self._expect_unused(name)
                 await self._close(name)
                 self._write(name, text)
@@ -193,13 +193,19 @@ class Laboratory:
     def _delete_files(self, name: str) -> None:
         if name not in self.folder.names():
             return
-        outputs = self.folder.outputs(name)
-        for file in [*outputs.glob("*"), *self.folder.path.glob(f"{name}.sqlite*")]:
-            if file.is_file():
-                file.unlink()
-        if outputs.is_dir() and not any(outputs.iterdir()):
-            outputs.rmdir()
-        self.folder.text(name).unlink()
+        for path in self.folder.files(name):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def _reads_alike(name: str, before: str, study: Study) -> bool:
+    """Whether a study that was launched is the same to those who take part in it."""
+    try:
+        return _alike(read_design(name, before), study)
+    except StudyError:
+        return False
 
 
 def _alike(one: Study, other: Study) -> bool:

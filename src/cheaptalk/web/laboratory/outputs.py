@@ -9,7 +9,9 @@ import json
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ValidationError
 
 from cheaptalk.calls.orders import ControlError
 from cheaptalk.records import StoreError
@@ -18,6 +20,7 @@ from cheaptalk.reports.recipes.parts import RECIPES
 from cheaptalk.rules import unknown
 from cheaptalk.web.laboratory.commands import Command, Commands
 from cheaptalk.web.laboratory.overview import Overview, Overviews
+from cheaptalk.web.problems import problem_of
 from cheaptalk.whole_files import whole_file
 
 FORMS = ["csv", "parquet", "jsonl", "chats"]
@@ -37,6 +40,7 @@ class Output(NamedTuple):
         matches: how many matches of the study had ended by then.
         stale: whether a study that it was made from has other results now.
         policy: the content security policy that it needs as a page; empty of what is none.
+        problem: why nothing more is known of it; empty if its note can be read.
     """
 
     file: str
@@ -45,6 +49,7 @@ class Output(NamedTuple):
     matches: int
     stale: bool
     policy: str
+    problem: str = ""
 
 
 class Making(NamedTuple):
@@ -70,6 +75,20 @@ class _Wanted(NamedTuple):
     title: str
     words: tuple[str, ...]
     studies: tuple[str, ...]
+
+
+class _Note(BaseModel):
+    """What is kept of an output beside its file.
+
+    Attributes:
+        seen: the mark of each study that it was made from; None of one without a store.
+    """
+
+    title: str
+    made: float
+    matches: int
+    policy: str
+    seen: dict[str, list[Any] | None]
 
 
 class _Work(NamedTuple):
@@ -104,7 +123,11 @@ class Outputs(Commands):
         Raises:
             UnknownName: there is no such study.
         """
-        seen = await self.overviews.of(name)
+        try:
+            seen = await self.overviews.of(name)
+        except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way; the list shows it
+            problem_of(error, f"the store of {name}")
+            return {}
         games = set() if seen is None else {*seen.games}
         found = await asyncio.to_thread(dict, RECIPES)
         return {
@@ -209,15 +232,28 @@ class Outputs(Commands):
         return output
 
     def _listed(self, name: str) -> list[Output]:
-        found = []
+        notes = self.folder.outputs(name).glob("*.json")
+        listed = [self._noted(note) for note in notes if note.with_suffix("").is_file()]
+        return sorted(listed, key=lambda output: -output.made)
+
+    def _noted(self, note: Path) -> Output:
+        """Return the output that a note describes."""
+        try:
+            kept = _Note.model_validate_json(note.read_bytes())
+        except (ValidationError, OSError) as error:
+            made, problem = note.stat().st_mtime, problem_of(error, f"the note {note.name}")
+            return Output(note.stem, note.stem, made, 0, True, page_policy(), problem)
         names = self.folder.names()
-        for note in self.folder.outputs(name).glob("*.json"):
-            kept = json.loads(note.read_text(encoding="utf-8"))
-            now = {one: self.overviews.read(one) if one in names else None for one in kept["seen"]}
-            stale = kept.pop("seen") != _marks(now)
-            if note.with_suffix("").is_file():
-                found.append(Output(note.stem, stale=stale, **kept))
-        return sorted(found, key=lambda one: -one.made)
+        try:
+            now = {one: self.overviews.read(one) if one in names else None for one in kept.seen}
+            stale = kept.seen != json.loads(json.dumps(_marks(now)))
+        except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way
+            stale, problem = True, problem_of(error, "a study from which it was made")
+        else:
+            problem = ""
+        return Output(
+            note.stem, kept.title, kept.made, kept.matches, stale, kept.policy, problem
+        )  # fmt: skip
 
     async def _seen(self, name: str) -> Overview:
         """What a study's store holds.

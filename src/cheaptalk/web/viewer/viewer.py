@@ -11,16 +11,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import sqlalchemy as sa
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import HTMLResponse
+from sqlalchemy.exc import SQLAlchemyError
 
 from cheaptalk.loopback import HOST, listening
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, MatchRecord, Status, Store, StoreError, StudySummary
 from cheaptalk.records.exclusions import Excluded, Standing, excluded, policies_of
 from cheaptalk.records.judgements import judges_of, read_judgements
+from cheaptalk.records.store import schema
 from cheaptalk.records.store.queries import (
     PlayedPairing,
     Wanted,
@@ -35,6 +38,7 @@ from cheaptalk.records.store.store import set_aside
 from cheaptalk.reports.pages import PORT, environment, policy, source, viewer_path
 from cheaptalk.reports.transcripts import talk
 from cheaptalk.rules import CheaptalkError, games, unknown
+from cheaptalk.web.problems import problem_of
 
 
 def listen(port: int = PORT, host: str = HOST) -> socket.socket:
@@ -67,7 +71,8 @@ def make_viewer(
     app = FastAPI(title="cheaptalk view", docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
     pages = _Pages(store, above)
-    app.add_exception_handler(CheaptalkError, pages.not_found)
+    for error in (CheaptalkError, ValueError, SQLAlchemyError):
+        app.add_exception_handler(error, pages.not_found)
     app.get("/")(pages.studies)
     app.get("/studies/{study}")(pages.study)
     app.get("/studies/{study}/{game}")(pages.matches)
@@ -115,10 +120,16 @@ class _Pages:
         return HTMLResponse(text, code, self.headers)
 
     async def not_found(self, request: Request, error: Exception) -> HTMLResponse:
-        return self.render(request, "missing.html.jinja", 404, error=str(error))
+        said = problem_of(error, f"the store {self.store.title}")
+        code = 404 if isinstance(error, CheaptalkError) else 500
+        return self.render(request, "missing.html.jinja", code, error=said)
 
     def studies(self, request: Request) -> HTMLResponse:
-        return self.render(request, "studies.html.jinja", studies=self.store.studies())
+        try:
+            studies, broken = self.store.studies(), {}
+        except Exception:  # noqa: BLE001 - one damaged row is enough; show the others
+            studies, broken = _readable(self.store)
+        return self.render(request, "studies.html.jinja", studies=studies, broken=broken)
 
     def overview(self, study: str) -> _Overview:
         """What a study's pages share, counted anew when the store has changed.
@@ -183,6 +194,22 @@ class _Pages:
             request, "one.html.jinja", record=record, study=study, talk=told, judges=judges,
             stand=stands, judgements=[one for one in judgements if one.judge in judges],
         )  # fmt: skip
+
+
+def _readable(store: Store) -> tuple[list[StudySummary], dict[str, str]]:
+    """Return the studies that can be read, without counts, and why each other cannot, by name."""
+    readable, broken = [], {}
+    text = schema.studies.c
+    with store.reading() as connection:
+        names = list(connection.scalars(sa.select(text.name).order_by(text.id)))
+    for name in names:
+        try:
+            with store.reading() as connection:
+                row = connection.execute(sa.select(schema.studies).where(text.name == name)).one()
+            readable.append(StudySummary(row.name, row.spec, row.package, row.created, {}))
+        except Exception as error:  # noqa: BLE001 - a damaged row may fail in any way
+            broken[name] = problem_of(error, f"the study {name}")
+    return readable, broken
 
 
 def _people(found: Iterable[PlayedPairing], places: Mapping[str, str]) -> dict[str, list[str]]:

@@ -37,6 +37,7 @@ from cheaptalk.web.console.designs.parameter_fields import (
 from cheaptalk.web.console.designs.people_fields import PATH, PeopleProblem, protocol_from
 from cheaptalk.web.console.designs.step_rows import StepProblem, path_from
 from cheaptalk.web.console.designs.study_fields import GameFields, PlayerFields, StudyFields
+from cheaptalk.web.laboratory.designs import check_policies
 from cheaptalk.yaml_files import parse_yaml
 
 T = TypeVar("T")
@@ -256,6 +257,12 @@ class _Reading:
             labelled({label: entry})
         except ValueError as error:
             self.problems.setdefault(f"{place}.label", str(error))
+            return
+        try:
+            check_policies({label: entry})
+        except StudyError as error:
+            problem = str(error).removeprefix(f"players.{label}: ")
+            self.problems.setdefault(f"{place}.name", problem)
             return
         try:
             self.players[label] = RosterEntry.model_validate(entry)

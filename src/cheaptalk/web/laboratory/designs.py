@@ -1,0 +1,78 @@
+"""Designs: study files that researchers send to a laboratory, read without revealing its files."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from cheaptalk.learning.policy import policy_file, policy_names, read_policy
+from cheaptalk.rules.errors import shown
+from cheaptalk.studies.study import Study, StudyError, parse_study
+from cheaptalk.yaml_files import parse_yaml
+
+FILES = (".yaml", ".yml")
+"""Suffixes by which a roster is a file instead of a name."""
+
+
+def read_design(name: str, text: str) -> Study:
+    """Read a design.
+
+    The design comes from a browser, so no error says whether a file exists on the server, or what
+    it contains.
+
+    Args:
+        name: the study's name in the laboratory, which the design must give.
+        text: the study file.
+
+    Raises:
+        StudyError: the design is not a legal study; the message is one sentence.
+    """
+    try:
+        data = parse_yaml(text)
+    except ValueError as error:
+        raise StudyError(str(error)) from None
+    if isinstance(data, Mapping):
+        check_rosters(data.get("roster"))
+        check_policies(data.get("players"))
+    study = parse_study(data, name)
+    if study.name != name:
+        raise StudyError(f"name: the study is called {name} here, not {study.name}")
+    return study
+
+
+def check_rosters(written: object) -> None:
+    """Reject rosters that are files on the server.
+
+    Raises:
+        StudyError: a roster is a file.
+    """
+    for roster in [written] if isinstance(written, str) else written or []:  # type: ignore[attr-defined]
+        if isinstance(roster, str) and roster.partition(":")[0].endswith(FILES):
+            raise StudyError(
+                f"roster: {shown(roster)} is a file; a laboratory reads only installed rosters, so "
+                "list its players under players"
+            )
+
+
+def check_policies(players: object) -> None:
+    """Reject policies that the server cannot load, with the same sentence for any reason.
+
+    Raises:
+        StudyError: a policy cannot be loaded.
+    """
+    for label, policy in _policies(players):
+        try:
+            read_policy(policy_file(policy))
+        except Exception:  # noqa: BLE001 - a broken file may fail in any way
+            raise StudyError(
+                f"players.{label}: {shown(policy)} is not a policy that this laboratory can load; "
+                f"use one that comes with cheaptalk ({', '.join(policy_names())}), or a policy "
+                "file that was trained with the installed version"
+            ) from None
+
+
+def _policies(players: object) -> Iterator[tuple[str, str]]:
+    """Return the policies that a design names, each with its player's label."""
+    for label, entry in players.items() if isinstance(players, Mapping) else ():
+        written: Mapping[str, Any] = entry if isinstance(entry, Mapping) else {}
+        listed = written.get("policies")
+        named = [written.get("policy"), *(listed if isinstance(listed, list) else [listed])]
+        yield from ((str(label), policy) for policy in named if isinstance(policy, str))

@@ -1,0 +1,38 @@
+"""Problems: what a page says of a stored entry, or a file, that it cannot read."""
+
+import logging
+import re
+
+from cheaptalk.rules import CheaptalkError
+
+LOG = logging.getLogger(__name__)
+FOLDERS = re.compile(r"(?<![\w:/.])/(?:[^\s/:\"']+/)+(?=[^\s/:\"'])")
+"""The folders of an absolute path in a sentence."""
+
+
+def without_folders(text: str) -> str:
+    """Return a message without the folders of the server's files.
+
+    >>> without_folders("/srv/lab/pilot.sqlite is no store; see https://a.org/b/c")
+    'pilot.sqlite is no store; see https://a.org/b/c'
+    """
+    return FOLDERS.sub("", text)
+
+
+def problem_of(error: Exception, entry: str) -> str:
+    """Return one sentence, without its full stop, that says why a stored entry cannot be shown.
+
+    An error that nobody foresaw goes to the log with its traceback, and the page names its type
+    only: its text may quote the data.
+
+    Args:
+        error: raised while the entry was read.
+        entry: what was read, such as ``the design of pilot``.
+    """
+    if isinstance(error, CheaptalkError):
+        return without_folders(str(error))
+    LOG.error("%s cannot be read", entry, exc_info=error)
+    return (
+        f"{entry} cannot be read ({type(error).__name__}); correct it or restore a backup; the "
+        "server's log has the details"
+    )

@@ -1,0 +1,170 @@
+"""Stored entries that cannot be read: every page that lists them shows the others, and says why."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+import cheaptalk as ct
+from cheaptalk.web import make_viewer
+from cheaptalk.web.bots.pages import Page
+from cheaptalk.web.console.studies import START, reading
+from cheaptalk.web.laboratory.staff import Role
+from tests.played import WELL, play
+from tests.web.laboratory.test_site import Site, at_site
+
+POLICY = (
+    "name: {name}\ngames: [{{game: bargaining}}]\nplayers: {{a: {{policy: {policy}}}, b: fair}}\n"
+)
+DRAFTS = {
+    "misspelt_policy": POLICY.format(name="misspelt_policy", policy="bargainin"),
+    "policies": "games: [{game: bargaining}]\nplayers: {a: {policies: [nowhere]}}\n",
+    "no_yaml": "games: [",
+    "deep": "[" * 5_000,
+    "list": "- 1",
+    "other_name": START.format(name="somebody"),
+    "roster": "games: [{game: bargaining}]\nroster: /etc/hostname.yaml\n",
+    "odd_roster": "games: [{game: bargaining}]\nroster: 5\n",
+    "odd_players": "games: [{game: bargaining}]\nplayers: {1: 2, x: {policy: [3]}}\n",
+}
+
+
+def words(text: str) -> str:
+    return " ".join(Page(text).words.split())
+
+
+def test_a_draft_that_cannot_be_read_is_listed_with_its_problem(tmp_path: Path) -> None:
+    async def work(there: Site) -> None:
+        await there.log_in(Role.OWNER)
+        drafts = there.laboratory.database.drafts
+        for name, text in {"sound": START.format(name="sound"), **DRAFTS}.items():
+            drafts.create(name, text, "owner")
+        listed = await there.get("/")
+        assert listed.status_code == 200
+        assert listed.text.count("not complete") == len(DRAFTS)
+        assert "Bargaining" in listed.text
+        assert '"bargainin" is not a policy' in words(listed.text)
+        for name in DRAFTS:
+            assert name in listed.text
+            for page in ("overview", "design", "matches", "data", "participants", "log", "delete"):
+                shown = await there.get(f"/studies/{name}/{page}")
+                assert shown.status_code == 200, (name, page, shown.text)
+        assert (await there.get("/start")).status_code == 200
+        for query in ("copy", "change"):
+            assert (await there.get(f"/form?{query}=misspelt_policy")).status_code in (200, 303)
+
+    at_site(tmp_path, work)
+
+
+def test_a_game_that_raises_while_it_is_planned_is_a_problem_of_its_draft(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def crash(_study: ct.Study) -> None:
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr("cheaptalk.web.console.studies.plan", crash)
+    problem = reading("pilot", START.format(name="pilot")).problem
+    assert "ZeroDivisionError" in problem
+    assert "secret" not in problem
+
+
+def test_a_design_s_problem_reveals_no_file_of_the_server(tmp_path: Path) -> None:
+    (tmp_path / "here").write_text("top secret")
+    problems = set()
+    for file in ("here", "missing"):
+        path = tmp_path / file
+        problem = reading("a", POLICY.format(name="a", policy=path)).problem
+        problems.add(problem.replace(f"/{file}", "").replace(file, ""))
+        roster = f"name: a\ngames: [{{game: bargaining}}]\nroster: {path}.yaml\n"
+        assert (
+            "is a file; a laboratory reads only installed rosters" in reading("a", roster).problem
+        )
+    assert len(problems) == 1
+
+
+def test_launching_a_design_reveals_no_file_of_the_server(tmp_path: Path) -> None:
+    (tmp_path / "here").write_text("top secret")
+
+    async def work(there: Site) -> None:
+        await there.log_in(Role.OWNER)
+        said = set()
+        for file in ("here", "missing"):
+            text = POLICY.format(name=file, policy=tmp_path / file)
+            there.laboratory.database.drafts.create(file, text, "owner")
+            refused = await there.post(f"/studies/{file}/launch")
+            assert refused.status_code == 400
+            assert str(tmp_path) not in refused.text
+            said.add(words(refused.text).replace(file, "FILE"))
+        assert len(said) == 1
+
+    at_site(tmp_path, work)
+
+
+def test_damaged_files_keep_no_other_study_from_being_listed_and_opened(tmp_path: Path) -> None:
+    texts = {name: START.format(name=name) for name in ("sound", "store", "spec", "note")}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    (tmp_path / "text.yaml").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "empty.yaml").write_bytes(b"")
+    (tmp_path / "store.sqlite").write_bytes(b"SQLite format 3\0" + b"\xff" * 5_000)
+    for name in ("spec", "note"):
+        play(tmp_path, WELL | {"name": name})
+    _damage(tmp_path / "spec.sqlite", "configurations", "parameters")
+    outputs = tmp_path / "outputs" / "note"
+    outputs.mkdir(parents=True)
+    for name in ("report.html", "recipe-a.html", "export-csv.zip"):
+        (outputs / name).write_text("made")
+    (outputs / "report.html.json").write_text("{")
+    (outputs / "recipe-a.html.json").write_text('{"title": 3}')
+    (outputs / "export-csv.zip.json").write_text(
+        '{"title": "Compared", "made": 1, "matches": 2, "policy": "", "seen": {"store": []}}'
+    )
+
+    async def work(there: Site) -> None:
+        await there.log_in(Role.OWNER)
+        for name in (*texts, "text", "empty"):
+            draft = texts.get(name, START.format(name=name))
+            there.laboratory.database.drafts.create(name, draft, "owner")
+        listed = await there.get("/")
+        assert listed.status_code == 200, listed.text
+        assert "cannot be read" in listed.text
+        assert str(tmp_path) not in listed.text
+        for name in (*texts, "text", "empty"):
+            for page in ("overview", "design", "participants", "data", "log", "delete", "pay"):
+                shown = await there.get(f"/studies/{name}/{page}")
+                assert shown.status_code < 500, (name, page, shown.text)
+                assert str(tmp_path) not in shown.text
+                assert page == "pay" or shown.status_code == 200, (name, page, shown.text)
+        data = words((await there.get("/studies/note/data")).text)
+        assert "the note report.html.json cannot be read" in data
+        assert "the note recipe-a.html.json cannot be read" in data
+        assert "Compared" in data
+
+    at_site(tmp_path, work)
+
+
+def test_the_viewer_lists_a_study_whose_row_is_damaged(tmp_path: Path) -> None:
+    play(tmp_path, WELL)
+    store = tmp_path / "well.sqlite"
+    with sqlite3.connect(store) as connection:
+        connection.execute(
+            "insert into studies (name, spec, package, created) "
+            "select 'broken', '{', package, created from studies"
+        )
+    with ct.Store.open(store) as opened:
+        client = TestClient(
+            make_viewer(opened), base_url="http://127.0.0.1", raise_server_exceptions=False
+        )
+        listed = client.get("/")
+        assert listed.status_code == 200
+        assert "broken: well.sqlite is damaged" in words(listed.text)
+        assert "/studies/well" in listed.text
+        refused = client.get("/studies/broken")
+        assert refused.status_code == 404
+        assert "well.sqlite is damaged" in refused.text
+
+
+def _damage(store: Path, table: str, column: str) -> None:
+    with sqlite3.connect(store) as connection:
+        connection.execute(f"update {table} set {column} = '{{'")  # noqa: S608 - names of ours

@@ -1,0 +1,112 @@
+"""The files of a laboratory's studies: each belongs to one study, whatever the studies' names."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from cheaptalk.rules import CheaptalkError, UnknownName
+from cheaptalk.studies.study import StudyError, parse_study
+from cheaptalk.web.laboratory.drafts import BadName
+from cheaptalk.web.laboratory.folder import STORE_ENDS, Folder
+from cheaptalk.web.laboratory.staff import Role
+from tests.fakes import spec
+from tests.web.laboratory.lab import laboratory
+from tests.web.laboratory.test_site import Site, at_site
+
+HOSTILE = (
+    "pilot", "pilot.sqlite", "pilot.sqlite-v2", "pilot.sqlite-wal", "pilot.sqlite.lock",
+    "pilot.sqlite.orders", "pilot.sqlite.identities", "pilot.yaml", "outputs", "laboratory",
+    "laboratory.db", "a.html.json", "_",
+)  # fmt: skip
+
+
+def filled(folder: Path, name: str) -> set[Path]:
+    """Write each file that a study can have, and return their paths."""
+    found = Folder(folder).files(name)
+    for path in found:
+        if path.name.endswith(".orders") and "outputs" not in path.parts[-2:]:
+            path.mkdir(exist_ok=True)
+            (path / "1.json").touch()
+        elif path.parent.name == "outputs":
+            path.mkdir(parents=True)
+            (path / "report.html").touch()
+            (path / ".half").mkdir()
+        else:
+            path.touch()
+    return {*found}
+
+
+def test_no_file_belongs_to_two_studies(tmp_path: Path) -> None:
+    assert not any(".sqlite" in end or ".yaml" in end for end in STORE_ENDS)
+    for name in HOSTILE:
+        laboratory(tmp_path, name)
+    folder = Folder(tmp_path)
+    for one, other in itertools.permutations(folder.names(), 2):
+        assert not {*folder.files(one)} & {*folder.files(other)}, (one, other)
+        assert tmp_path / "laboratory.db" not in folder.files(one)
+
+
+@pytest.mark.parametrize("gone", HOSTILE)
+def test_deleting_a_study_deletes_its_own_files_and_no_others(tmp_path: Path, gone: str) -> None:
+    async def work(there: Site) -> None:
+        await there.log_in(Role.OWNER)
+        files = {}
+        for name in HOSTILE:
+            there.laboratory.database.drafts.create(name, "name: x", "owner")
+            laboratory(tmp_path, name)
+            files[name] = filled(tmp_path, name)
+            (tmp_path / f"{name}.yaml").write_text(f"name: {name}")
+            (tmp_path / f"{name}.sqlite").unlink()
+        (tmp_path / f"{gone}.sqlite-mine").touch()
+        await there.laboratory.remove(gone)
+        for name, of_study in files.items():
+            kept = {path for path in of_study if path.suffix != ".sqlite"}
+            kept |= {tmp_path / f"{name}.yaml"}
+            for path in kept:
+                assert path.exists() == (name != gone), path
+        assert (tmp_path / f"{gone}.sqlite-mine").exists()
+        assert (tmp_path / "laboratory.db").exists()
+
+    at_site(tmp_path, work)
+
+
+@pytest.mark.parametrize("name", [".", "..", "a/b", "../a", "", "-a", "a\n", "a\0", ".a"])
+def test_names_that_are_no_file_s_are_rejected(tmp_path: Path, name: str) -> None:
+    async def work(there: Site) -> None:
+        with pytest.raises(BadName):
+            there.laboratory.database.drafts.create(name, "", "owner")
+        for read in (there.laboratory.folder.files, there.laboratory.folder.outputs):
+            with pytest.raises(UnknownName):
+                read(name)
+        with pytest.raises(CheaptalkError):
+            await there.laboratory.outputs.delete(name, "report.html")
+
+    (tmp_path / "...yaml").touch()
+    (tmp_path / "..yaml").touch()
+    at_site(tmp_path, work)
+
+
+@pytest.mark.parametrize("name", [".", ".."])
+def test_a_study_file_cannot_name_a_folder(name: str) -> None:
+    with pytest.raises(StudyError, match="is no name"):
+        parse_study(spec(name=name), "a test")
+
+
+def test_only_a_listed_output_is_deleted(tmp_path: Path) -> None:
+    folder = laboratory(tmp_path, "pilot")
+    outputs = folder.outputs("pilot")
+    outputs.mkdir(parents=True)
+    (outputs / "report.html").touch()
+    (outputs / "notes.txt").touch()
+    (tmp_path / "outputs" / "other.html").touch()
+
+    async def work(there: Site) -> None:
+        for file in ("notes.txt", "../other.html", "report.html", "..", "", "/etc/hostname"):
+            with pytest.raises(UnknownName):
+                await there.laboratory.outputs.delete("pilot", file)
+        (outputs / "report.html.json").write_text("{")
+        await there.laboratory.outputs.delete("pilot", "report.html")
+        assert {path.name for path in outputs.iterdir()} == {"notes.txt"}
+
+    at_site(tmp_path, work)
