@@ -8,9 +8,9 @@ from argon2 import PasswordHasher
 
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.console.accounts import IDLE, LASTS, Accounts, TooManyTries
-from cheaptalk.web.console.tries import Tries
 from cheaptalk.web.laboratory.database import FILE, LaboratoryDatabase
 from cheaptalk.web.laboratory.staff import Role
+from cheaptalk.web.tries import Tries
 from tests.web.console.office import PASSWORD, QUICK, ROOT, SECRET, Clock, Office, in_office
 
 OWN = {"name": "ann", "password": PASSWORD, "again": PASSWORD}

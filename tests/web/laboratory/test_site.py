@@ -264,11 +264,11 @@ def test_transcripts_are_read_in_the_console_and_ids_come_where_they_are_asked_f
         await there.laboratory.launch(STUDY.name, TEXT)
         there.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
         await there.log_in(Role.OWNER)
-        ann = await there.participant("=id-of-ann")
+        ann = await there.participant("id-of-ann")
         match = next(iter(ann.who.plays.values()))["match_id"]
         seen = await there.get(f"/studies/people/transcripts/matches/{match}")
         assert seen.status_code == 200
-        assert "words of =id-of-ann" in seen.text
+        assert "words of id-of-ann" in seen.text
         inside = [one for one in Page(seen.text).links if one.startswith("/")]
         assert any(one.startswith("/console/studies/people/transcripts/") for one in inside)
         assert all(one.startswith("/console/studies/people/") for one in inside)
@@ -278,7 +278,7 @@ def test_transcripts_are_read_in_the_console_and_ids_come_where_they_are_asked_f
         ids = (await there.post("/studies/people/identities")).text
         shown = ann.page.code
         assert ids.splitlines() == [
-            "participant,source,id,completion_code", f"{ann.code},prolific,'=id-of-ann,{shown}"
+            "participant,source,id,completion_code", f"{ann.code},prolific,id-of-ann,{shown}"
         ]  # fmt: skip
         assert len(shown) == 8
 

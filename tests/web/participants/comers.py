@@ -25,7 +25,7 @@ from tests.web.walker import LINKS
 PATIENCE = 2_000
 """Pages that somebody looks at before they give up."""
 PEOPLE: dict[str, Any] = {
-    "recruitment": {"source": "prolific"},
+    "recruitment": {"source": "prolific", "id_parameter": "PROLIFIC_PID"},
     "path": [
         {"consent": {"text": "We play.", "statements": ["I am 18"]}},
         {"games": {"most": 1}},
@@ -101,6 +101,7 @@ class Comer:
         self.there = there
         self.name = name
         self.path = path
+        self.cookies = ""
         self.said = f"words of {name}"
         self.answers: dict[str, str] = {}
         self.more = True
@@ -123,6 +124,7 @@ class Comer:
         entered = await self.there.client.post("/enter", data={"known_by": self.name})
         assert entered.status_code == 303, entered.text
         self.path = entered.headers["location"]
+        self.cookies = "; ".join(f"{name}={value}" for name, value in entered.cookies.items())
         return await self.look()
 
     async def look(self) -> Page:
@@ -136,7 +138,10 @@ class Comer:
 
     async def send(self, deed: str, fields: Mapping[str, str] | None = None) -> httpx2.Response:
         """Send a form that may be there or not."""
-        return await self.there.client.post(f"{self.path}/{deed}", data=dict(fields or {}))
+        own = {"Cookie": self.cookies} if self.cookies else {}
+        return await self.there.client.post(
+            f"{self.path}/{deed}", data=dict(fields or {}), headers=own
+        )
 
     async def press(self, form: Form, fields: Mapping[str, str]) -> Page:
         """Send a form of the page."""

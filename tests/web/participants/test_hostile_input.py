@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cheaptalk.web.rooms.limits import Limit
+from cheaptalk.web.tries import Tries
 from tests.web.asker import NASTY, SCRIPT, WILD, Asker, encoded
 from tests.web.participants.comers import PEOPLE, Comer, Open, opened, people_study
 from tests.web.walker import LINKS
@@ -53,7 +54,7 @@ class Study(Asker):
 
     def next_comer(self) -> Comer:
         self.came += 1
-        comer = self.there.comer(f"Ada {self.came}")
+        comer = self.there.comer(f"Ada-{self.came}")
         self.run(comer.come())
         return comer
 
@@ -70,6 +71,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     """A study of every kind of step, where nobody asks too often."""
     with pytest.MonkeyPatch.context() as patch, asyncio.Runner() as runner:
         patch.setattr(Limit, "allows", lambda limit, who: True)
+        patch.setattr(Tries, "wait", lambda tries, who: 0.0)
         there = opened(tmp_path_factory.mktemp("study"), STUDY)
         yield Study(runner, runner.run(there.__aenter__()))
         runner.run(there.__aexit__(None, None, None))

@@ -152,6 +152,18 @@ def payout_file(
     return bare_csv(_rows(form, study, payout, lines, ids))
 
 
+def one_line(text: str) -> str:
+    """Return an id with every character that is not printable escaped.
+
+    Platforms read a payout line by line, and may take a line break in quotes for the end of a row.
+    Ids are checked when participants arrive; older stores may hold others.
+
+    >>> print(one_line("x\\n5f0c0000,1000.00"))
+    x\\n5f0c0000,1000.00
+    """
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
 def _rows(
     form: str, study: str, payout: int, lines: Iterable[PayoutLine], ids: Mapping[str, Identity]
 ) -> Iterator[Sequence[str]]:
@@ -161,7 +173,7 @@ def _rows(
         yield "participant", "id", "base", "bonus", "total"
     for one in lines:
         known = ids.get(one.code)
-        known_by, bonus = known.known_by if known else one.code, dollars_text(one.bonus)
+        known_by, bonus = one_line(known.known_by if known else one.code), dollars_text(one.bonus)
         if form == "csv":
             total = dollars_text(one.base + one.bonus)
             yield one.code, known_by if known else "", dollars_text(one.base), bonus, total
@@ -172,4 +184,10 @@ def _rows(
         else:
             asked = dict(parse_qsl(known.more)) if known else {}
             token = f"{study}-{payout}-{one.code}"[-64:]
-            yield known_by, asked.get("assignmentId", ""), bonus, f"Bonus of {study}", token
+            yield (
+                known_by,
+                one_line(asked.get("assignmentId", "")),
+                bonus,
+                f"Bonus of {study}",
+                token,
+            )

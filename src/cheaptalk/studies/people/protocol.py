@@ -1,5 +1,6 @@
 """The protocol: how people come to a study, what they go through, and what they are paid."""
 
+import re
 from collections import Counter
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Annotated, Any, Literal, TypeAlias
@@ -29,6 +30,14 @@ PLACEHOLDERS = {
     "workerId": "${workerId}", "assignmentId": "${assignmentId}", "hitId": "${hitId}",
 }  # fmt: skip
 """What platforms replace in a link, by the name of the parameter."""
+ID_PATTERNS: dict[Source, str] = {
+    "prolific": "[0-9A-Fa-f]{24}", "mturk": "[0-9A-Z]{5,30}", "sona": "[0-9]{1,24}",
+}  # fmt: skip
+"""The characters and the length of a platform's ids, as regular expressions."""
+ANY_ID = r"\w[\w.@+:~-]{0,99}"
+"""The same of ids that come under an ``id_parameter``, from wherever, and of other parameters."""
+LONGEST_INVITED = 200
+"""Characters of an id or a code that is invited."""
 CENT = Decimal("0.01")
 
 
@@ -47,7 +56,8 @@ class Recruitment(Value):
     Attributes:
         source: where people come from, which tells by which name in the link they are known:
             ``open`` asks for none; with ``code`` people type the code that they were given.
-        id_parameter: the name in the link, where it is another than the source's own.
+        id_parameter: the name in the link, where it is another than the source's own; ids may then
+            have any form that :data:`ANY_ID` describes.
         invited: the only ones who may come, by id or code; None for everybody.
         places: how many may complete; None for as many as the study has tables for.
         one_browser: whether a second person in the same browser is refused.
@@ -65,7 +75,16 @@ class Recruitment(Value):
     @field_validator("invited", mode="before")
     @classmethod
     def _texts(cls, data: Any) -> Any:
-        return [str(one) for one in data] if isinstance(data, list) else data
+        if not isinstance(data, list):
+            return data
+        texts = [str(one) for one in data]
+        for text in texts:
+            if not text.isprintable() or len(text) > LONGEST_INVITED:
+                raise ValueError(
+                    f"{shown(text)} is not an id or code: write up to {LONGEST_INVITED} printable "
+                    "characters"
+                )
+        return texts
 
     @field_validator("return_url")
     @classmethod
@@ -93,6 +112,21 @@ class Recruitment(Value):
             "open": (),
         }[self.source]
         return (self.id_parameter, *own[1:]) if self.id_parameter and own else own
+
+    def has_form(self, known_by: str) -> bool:
+        """Whether an id has the characters and the length of the source's ids.
+
+        Codes have no form of their own: those that are invited are legal.
+
+        >>> Recruitment(source="sona").has_form("1017")
+        True
+        >>> Recruitment(source="sona").has_form("1017\\n99,1000.00")
+        False
+        """
+        if self.source == "code":
+            return known_by.isprintable()
+        pattern = ANY_ID if self.id_parameter else ID_PATTERNS.get(self.source, ANY_ID)
+        return re.fullmatch(pattern, known_by) is not None
 
     def sent_to(self, code: str, known_by: str) -> str | None:
         """Where somebody is sent in the end; None where they are told a code alone."""

@@ -160,7 +160,8 @@ class Crowd:
 
     def entry(self, number: int) -> str:
         """Where a bot begins."""
-        return self.url.replace("{id}", f"bot-{self.seed}-{number}")
+        known_by = f"{abs(self.seed) % 10**12:012}{number:012}"  # digits suit every platform
+        return self.url.replace("{id}", known_by)
 
 
 class Bot:

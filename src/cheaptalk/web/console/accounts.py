@@ -13,11 +13,11 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from cheaptalk.rules import CheaptalkError
-from cheaptalk.web.console.tries import Tries
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.drafts import Missing
 from cheaptalk.web.laboratory.staff import Account, Login, Role
 from cheaptalk.web.rooms.links import CODE_LETTERS
+from cheaptalk.web.tries import Tries
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

@@ -1,9 +1,11 @@
 """The pages of participants: one link each, which shows whatever they come to next."""
 
 import asyncio
+import hmac
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
@@ -22,7 +24,7 @@ from cheaptalk.rules import game_title
 from cheaptalk.studies.people.items import Words, in_language
 from cheaptalk.studies.people.path import End, GoOn, Page
 from cheaptalk.studies.people.pay import Due, dues, dues_if_ended
-from cheaptalk.studies.people.protocol import Ending, Pay, Protocol, cents
+from cheaptalk.studies.people.protocol import ANY_ID, Ending, Pay, Protocol, cents
 from cheaptalk.studies.people.steps import Comprehension, Instructions, Step
 from cheaptalk.web.participants.experiment import changed, nameless
 from cheaptalk.web.participants.people import Participant, Refused
@@ -36,6 +38,7 @@ from cheaptalk.web.rooms.pages import STYLE, RoomPages, about, gist, root_of
 from cheaptalk.web.rooms.rooms import Guest, Stage
 from cheaptalk.web.rooms.screens import introduced
 from cheaptalk.web.rooms.views import table_view
+from cheaptalk.web.tries import Tries
 
 HERE = Path(__file__).parent
 OWN_STYLE = (HERE / "static" / "participants.css").read_text(encoding="utf-8")
@@ -48,7 +51,13 @@ AMOUNTS: Mapping[str, Callable[[Pay], float | None]] = {
     "most": lambda pay: pay.most, "waiting": lambda pay: pay.ended.get("timed_out"),
 }  # fmt: skip
 """What stands for amounts of the pay in a study's texts, in braces."""
-LONGEST_ID = 200
+OWN = "participant-"
+"""How the name of the cookie begins that only the browser has in which a participant began."""
+ENTRY = "entry/"
+"""How the name begins that an entry's page offers: no participant's link can take its place."""
+GUESSES, WITHIN = 60, 600.0
+"""Refused ids, and known ids in other browsers, that an address may send, and within how many
+seconds."""
 UNPAID: tuple[Ending, ...] = ("failed_attention", "timed_out", "removed", "withdrawn")
 """Endings at which people are told that they are paid nothing, where that is so."""
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
@@ -71,6 +80,7 @@ class ParticipantPages(RoomPages):
         self.supervisor = supervisor
         self.experiment = supervisor.experiment
         self.protocol = self.experiment.protocol
+        self.guesses = Tries(GUESSES, WITHIN, time.monotonic)
         super().__init__(self.experiment.house, links, address, title)
 
     def environment(self, language: Language) -> jinja2.Environment:
@@ -129,16 +139,17 @@ class ParticipantPages(RoomPages):
         if known is not None and known_by and self._came_by(known) == known_by:
             known_by = ""  # there is nobody else to begin
         if known is None:
-            await self._expect_welcome(known_by, given)
+            await self._expect_welcome(request, known_by, given)
+        expect_legal(more.values())
         return self.render(
-            request, "entry.html.jinja", known_by=known_by[:LONGEST_ID],
-            more=urlencode(more)[:1000], cohort=given.get("cohort", ""),
-            typed=self.protocol.recruitment.source == "code", key=self.links.token(new_name()),
+            request, "entry.html.jinja", known_by=known_by, more=urlencode(more),
+            cohort=given.get("cohort", ""), typed=self.protocol.recruitment.source == "code",
+            key=self.links.token(f"{ENTRY}{new_name()}"),
             mine=None if known is None else self.links.token(known.code),
             ended=known is not None and known.ending,
         )  # fmt: skip
 
-    async def _expect_welcome(self, known_by: str, given: dict[str, str]) -> None:
+    async def _expect_welcome(self, request: Request, known_by: str, given: dict[str, str]) -> None:
         """Say at once to somebody new that they cannot take part.
 
         Raises:
@@ -152,15 +163,42 @@ class ParticipantPages(RoomPages):
             return
         if not known_by or PLACEHOLDER.search(known_by):
             raise nameless()
-        find = self.experiment.identities.code_of
-        study = self.experiment.study.name
-        if await asyncio.to_thread(find, study, source, known_by) is None:
-            self.experiment.expect_open()
+        self._expect_form(known_by)
+        with self._guessing(request):
+            find = self.experiment.identities.code_of
+            study = self.experiment.study.name
+            if await asyncio.to_thread(find, study, source, known_by) is None:
+                self.experiment.expect_open()
+
+    def _expect_form(self, known_by: str) -> None:
+        """Refuse an id that the source does not give out.
+
+        Raises:
+            Refused: its characters or its length are others.
+        """
+        if not self.protocol.recruitment.has_form(known_by):
+            raise Refused("The id in this link is not valid. Use the link that you were sent.", 400)
+
+    @contextmanager
+    def _guessing(self, request: Request) -> Iterator[None]:
+        """Count an id that is refused as a guess of the address that it came from.
+
+        Raises:
+            Refused: the address has guessed too often.
+        """
+        who = asker(request)
+        if self.guesses.wait(who):
+            raise Refused("Too many attempts. Please try again in a few minutes.", 429)
+        try:
+            yield
+        except Refused:
+            self.guesses.count(who)
+            raise
 
     async def enter(self, request: Request) -> Response:
         """Let somebody in, or bring them back to where they were."""
         posted = await posted_form(request, self.openings, asker(request))
-        known_by = posted.get("known_by", "").strip()[:LONGEST_ID]
+        known_by = posted.get("known_by", "").strip()
         known = self.remembered(request)
         if known is not None and not known_by:
             return self.to_page_of(request, known.guest)
@@ -168,19 +206,38 @@ class ParticipantPages(RoomPages):
         before = None if known is None else self._came_by(known)
         if recruitment.one_browser and before not in (None, known_by):
             raise Refused("Somebody has taken part in this browser before.", 409)
-        parameters = recruitment.parameters[1:]
-        sent = dict(parse_qsl(posted.get("more", "")[:1000]))
-        more = urlencode({name: sent[name] for name in parameters if name in sent})
-        language = self.language(request).code
-        who = await self.experiment.admit(
-            known_by or None, more, posted.get("cohort") or None, language, self._offered(posted)
-        )
+        sent = dict(parse_qsl(posted.get("more", "")))
+        others = {name: sent[name] for name in recruitment.parameters[1:] if name in sent}
+        expect_legal(others.values())
+        if known_by:
+            self._expect_form(known_by)
+        offered = self._offered(posted) or new_name()
+        with self._guessing(request):
+            who = await self.experiment.admit(
+                known_by or None, urlencode(others), posted.get("cohort") or None,
+                self.language(request).code, offered,
+            )  # fmt: skip
         response = self.to_page_of(request, who.guest)
+        self._set_cookie(request, response, COOKIE, self.links.token(who.code))
+        if who.code == offered:
+            self._set_cookie(request, response, f"{OWN}{who.code}", self.links.secret(who.code))
+        elif not self._is_own(request, who):
+            self.guesses.count(asker(request))
+        return response
+
+    def _set_cookie(self, request: Request, response: Response, name: str, value: str) -> None:
         response.set_cookie(
-            COOKIE, self.links.token(who.code), max_age=LASTS, path=f"{root_of(request)}/",
+            name, value, max_age=LASTS, path=f"{root_of(request)}/",
             secure=request.url.scheme == "https", httponly=True, samesite="lax",
         )  # fmt: skip
-        return response
+
+    def _is_own(self, request: Request, who: Participant) -> bool:
+        """Whether a participant began in this browser.
+
+        An id is no secret: whoever knows a participant's id comes to their page by it.
+        """
+        given = request.cookies.get(f"{OWN}{who.code}", "")
+        return hmac.compare_digest(given.encode(), self.links.secret(who.code).encode())
 
     def _came_by(self, who: Participant) -> str | None:
         """The id by which somebody came; None where they came by none."""
@@ -190,9 +247,10 @@ class ParticipantPages(RoomPages):
     def _offered(self, posted: dict[str, str]) -> str:
         """The code that the entry's page offered, so that a form sent twice lets in one person."""
         try:
-            return self.links.guest(posted.get("key", ""))
+            name = self.links.guest(posted.get("key", ""))
         except (BadLink, ExpiredLink):
             return ""
+        return name.removeprefix(ENTRY) if name.startswith(ENTRY) else ""
 
     def remembered(self, request: Request) -> Participant | None:
         """Who took part in this browser before."""
@@ -235,6 +293,7 @@ class ParticipantPages(RoomPages):
             "withdrawn_pay": sum(due.cents for due in now if not (drawn and due.key in in_games)),
             "finished": bool(in_games),
             "place": self._place(who), "expels": self.supervisor.expels, "pay": self.protocol.pay,
+            "own": self._is_own(request, who),
         }  # fmt: skip
         room = who.guest.room
         if room is not None and room.stage is not Stage.WAITING:
@@ -394,14 +453,19 @@ class ParticipantPages(RoomPages):
             if NUMBER.fullmatch(number):
                 await self.supervisor.answer_notice(who, int(number), posted.get("text", ""))
         elif deed == "withdraw":
-            await self._withdraw(who, erase=bool(posted.get("erase")))
+            await self._withdraw(request, who, erase=bool(posted.get("erase")))
         else:
             raise HTTPException(404)
         if who.code not in self.experiment.people:
             return RedirectResponse(f"{root_of(request)}/gone", 303)
         return self.to_page_of(request, who.guest, token)
 
-    async def _withdraw(self, who: Participant, *, erase: bool) -> None:
+    async def _withdraw(self, request: Request, who: Participant, *, erase: bool) -> None:
+        if erase and not self._is_own(request, who):
+            raise Refused(
+                "This can be deleted only in the browser in which you began. If you cannot use it, "
+                "ask the researchers to delete it.", 403
+            )  # fmt: skip
         if erase:
             await self.supervisor.erase(who)
         else:
@@ -432,6 +496,16 @@ class ParticipantPages(RoomPages):
         """Say to somebody that nothing of them is kept."""
         said = self.language(request).text("All that you have given is deleted. Goodbye.")
         return self.render(request, "gone.html.jinja", said=said)
+
+
+def expect_legal(values: Iterable[str]) -> None:
+    """Refuse what a platform never puts in a link beside an id.
+
+    Raises:
+        Refused: a value has other characters, or too many.
+    """
+    if not all(re.fullmatch(ANY_ID, value) for value in values):
+        raise Refused("This link is not whole. Use the whole link that you were sent.", 400)
 
 
 def duration(seconds: float, code: str) -> str:

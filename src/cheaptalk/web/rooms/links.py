@@ -80,6 +80,10 @@ class Links:
         digest = hmac.digest(self.key, f"cheaptalk.codes/{what}".encode(), "sha256")
         return "".join(CODE_LETTERS[byte % len(CODE_LETTERS)] for byte in digest[:8])
 
+    def secret(self, of: str) -> str:
+        """What only a browser knows to which it was given; the same each time."""
+        return hmac.new(self.key, f"cheaptalk.browsers/{of}".encode(), "sha256").hexdigest()
+
     def guest(self, token: str) -> str:
         """Whose link it is.
 

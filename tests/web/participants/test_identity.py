@@ -1,0 +1,163 @@
+"""Ids by which participants come: which are accepted, and what somebody who knows one can do."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from cheaptalk.records.people.identities import Identity
+from cheaptalk.records.people.payouts import PayoutLine, balance_of, payout_file
+from cheaptalk.studies.people.protocol import Recruitment
+from cheaptalk.web.participants.pages import GUESSES
+from cheaptalk.web.participants.server import make_experiment
+from tests.web.participants.comers import BOT, Open, opened, people_study
+from tests.web.walker import LINKS
+
+PROLIFIC = {"source": "prolific"}
+PID = "5f0c2d9e8a7b6c5d4e3f2a1b"
+
+
+def at(folder: Path, work: Callable[[Open], Awaitable[None]], **recruitment: object) -> None:
+    async def main() -> None:
+        changes = {"recruitment": recruitment} if recruitment else {}
+        async with opened(folder, people_study(BOT, **changes)) as there:
+            await work(there)
+
+    asyncio.run(main())
+
+
+def browser(there: Open) -> httpx2.AsyncClient:
+    """Return another browser, at another address."""
+    app = make_experiment(there.supervisor, LINKS)
+    transport = httpx2.ASGITransport(app, client=("192.0.2.9", 1))
+    return httpx2.AsyncClient(transport=transport, base_url="http://test")
+
+
+def test_whoever_knows_an_id_cannot_delete_a_session_with_its_unpaid_bonus(tmp_path: Path) -> None:
+    async def work(there: Open) -> None:
+        ann = there.comer("ann-known-id")
+        await ann.come()
+        await ann.finish()
+        assert ann.who.ending == "complete"
+        owed = balance_of(there.experiment.house.store, there.experiment.study_id).owed
+        assert owed > 0
+        async with browser(there) as other:
+            entered = await other.post("/enter", data={"known_by": "ann-known-id"})
+            path = entered.headers["location"]
+            assert LINKS.guest(path.rpartition("/")[2]) == ann.code
+            page = await other.get(path)
+            assert "Delete what I have given" not in page.text
+            assert "in the browser in which you began" in page.text
+            key = {"known_by": "ann-known-id", "key": path.rpartition("/")[2]}
+            await other.post("/enter", data=key)
+            refused = await other.post(f"{path}/withdraw", data={"erase": "yes"})
+            assert refused.status_code == 403
+        assert ann.code in there.experiment.people
+        assert balance_of(there.experiment.house.store, there.experiment.study_id).owed == owed
+        assert (
+            "Delete what I have given"
+            in (await there.client.get(ann.path, headers={"Cookie": ann.cookies})).text
+        )
+        assert (await ann.send("withdraw", {"erase": "yes"})).status_code == 303
+        assert ann.code not in there.experiment.people
+
+    at(tmp_path, work)
+
+
+def test_the_form_of_the_entry_page_sent_twice_keeps_the_right_to_delete(tmp_path: Path) -> None:
+    async def work(there: Open) -> None:
+        page = (await there.client.get("/")).text
+        key = page.partition('name="key" value="')[2].partition('"')[0]
+        for _ in range(2):
+            there.client.cookies.clear()
+            entered = await there.client.post("/enter", data={"key": key})
+        assert len(there.experiment.people) == 1
+        path = entered.headers["location"]
+        sent = await there.client.post(f"{path}/withdraw", data={"erase": "yes"})
+        assert sent.status_code == 303
+        assert not there.experiment.people
+
+    at(tmp_path, work, source="open")
+
+
+@pytest.mark.parametrize("guessed", ["unknown codes", "known ids"])
+def test_an_address_that_guesses_ids_is_stopped(tmp_path: Path, guessed: str) -> None:
+    async def work(there: Open) -> None:
+        ann = there.comer("ann")
+        await ann.come()
+        async with browser(there) as other:
+            for number in range(GUESSES):
+                name = f"guess-{number}" if guessed == "unknown codes" else "ann"
+                other.cookies.clear()
+                sent = await other.post("/enter", data={"known_by": name})
+                assert sent.status_code == (403 if guessed == "unknown codes" else 303)
+            other.cookies.clear()
+            stopped = await other.post("/enter", data={"known_by": "ann"})
+            assert stopped.status_code == 429
+            assert "Too many attempts" in stopped.text
+        there.client.cookies.clear()
+        again = await there.client.post("/enter", data={"known_by": "ann"})
+        assert again.status_code == 303
+
+    at(tmp_path, work, source="code", invited=["ann", "bob"])
+
+
+LEGAL = [
+    ({"source": "prolific"}, PID), ({"source": "mturk"}, "A2B3C4D5E6F7G8"),
+    ({"source": "sona"}, "1017"), ({"source": "sona", "id_parameter": "uid"}, "m.müller@uni-x.de"),
+    ({"source": "prolific", "id_parameter": "panel"}, "ab_12-7"),
+]  # fmt: skip
+ILLEGAL = [
+    ({"source": "prolific"}, "x"), ({"source": "prolific"}, f"{PID}\n"),
+    ({"source": "prolific"}, f"{PID}\n5f0c2d9e8a7b6c5d4e3f2a1c,1000.00"),
+    ({"source": "prolific"}, PID[1:]), ({"source": "mturk"}, "a2b3c4d5e6f7"),
+    ({"source": "mturk"}, "A2B3C4D5,1.00"), ({"source": "sona"}, "\uff11\uff12"),
+    ({"source": "sona"}, "1" * 25),
+    ({"source": "sona", "id_parameter": "uid"}, "a,1"), ({"source": "open"}, "a\r\nb,1000.00"),
+    ({"source": "sona", "id_parameter": "uid"}, "=1+1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("recruitment", "known_by"), LEGAL)
+def test_the_ids_of_each_source_are_accepted(recruitment: dict[str, str], known_by: str) -> None:
+    assert Recruitment.model_validate(recruitment).has_form(known_by)
+
+
+@pytest.mark.parametrize(("recruitment", "known_by"), ILLEGAL)
+def test_other_ids_are_rejected_before_anything_is_stored(
+    tmp_path: Path, recruitment: dict[str, str], known_by: str
+) -> None:
+    async def work(there: Open) -> None:
+        name = (*there.experiment.protocol.recruitment.parameters, "known_by")[0]
+        given = "" if recruitment["source"] == "open" else known_by
+        looked = await there.client.get("/", params={name: given})
+        entered = await there.client.post("/enter", data={"known_by": f"x{known_by}"})
+        assert looked.status_code == (200 if not given else 400)
+        assert entered.status_code == 400
+        assert not there.experiment.people
+        assert not there.experiment.identities.of_study("people")
+
+    at(tmp_path, work, **recruitment)
+
+
+def test_other_parameters_of_a_link_are_validated_too(tmp_path: Path) -> None:
+    async def work(there: Open) -> None:
+        more = "STUDY_ID=a%0Ab,1000.00"
+        sent = await there.client.post("/enter", data={"known_by": PID, "more": more})
+        assert sent.status_code == 400
+        assert (await there.client.get(f"/?PROLIFIC_PID={PID}&{more}")).status_code == 400
+        assert not there.experiment.people
+        sent = await there.client.post("/enter", data={"known_by": PID, "more": "STUDY_ID=a1"})
+        assert sent.status_code == 303
+
+    at(tmp_path, work, **PROLIFIC)
+
+
+@pytest.mark.parametrize("form", ["prolific", "mturk", "csv"])
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n", "\u2028", "\x0b", "\x85"])
+def test_an_id_that_was_stored_before_adds_no_line_to_a_payout(form: str, end: str) -> None:
+    bad = Identity("prolific", f"x{end}{PID},1000.00", "c", f"assignmentId=a%0A{PID},9")
+    text = payout_file(form, "s", 1, [PayoutLine("c", 100, 50)], {"c": bad})
+    assert len(text.splitlines()) == (1 if form == "prolific" else 2)
