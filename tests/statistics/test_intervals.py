@@ -11,8 +11,11 @@ from scipy import optimize, stats
 from statsmodels.stats.proportion import proportion_confint
 
 from cheaptalk.statistics import StatisticsError, mean_intervals
+from cheaptalk.statistics.intervals import CONSTANT, ONE_CLUSTER
 
-COLUMNS = ["cell", "measure", "n", "clusters", "mean", "freedom", "error", "low", "high", "wanted"]
+COLUMNS = [
+    "cell", "measure", "n", "clusters", "mean", "freedom", "error", "low", "high", "wanted", "note",
+]  # fmt: skip
 
 
 def clustered(
@@ -380,3 +383,18 @@ def test_one_participant_gives_a_mean_and_no_interval() -> None:
     frame = pl.DataFrame({"configuration": 1, "deal": range(9), "x": np.arange(9.0)})
     row = mean_intervals(frame.with_columns(people=pl.lit(["ada"])), ["x"]).row(0, named=True)
     assert (row["mean"], row["error"], row["low"]) == (4, None, None)
+
+
+def test_configurations_are_strata_by_default_and_a_grid_without_chance_has_no_spread() -> None:
+    rows = [(name, deal, x) for name, x in (("a", 9.0), ("b", 11.0)) for deal in range(9)]
+    frame = pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row")
+    (row,) = mean_intervals(frame, ["x"]).rows(named=True)
+    assert row == strata_of(frame)
+    assert (row["mean"], row["low"], row["high"], row["note"]) == (10, None, None, CONSTANT)
+    varied = frame.with_columns(pl.col("x") + pl.col("deal"))
+    (row,) = mean_intervals(varied, ["x"]).rows(named=True)
+    assert row == strata_of(varied)
+    assert row["note"] is None
+    (pooled,) = mean_intervals(varied, ["x"], strata=()).rows(named=True)
+    assert pooled["error"] > row["error"]
+    assert mean_intervals(frame.head(1), ["x"])["note"].to_list() == [ONE_CLUSTER]

@@ -32,7 +32,7 @@ def two_sided_p(
     """
     if error == 0:
         return constant_p
-    if error is None or not testable(freedom):
+    if error is None or not is_testable(freedom):
         return None
     return float(2 * stdtr(freedom, -abs(difference) / error))
 
@@ -51,14 +51,14 @@ def t_limits(
     Returns:
         Nothing if the error is unknown or 0, or has too few degrees of freedom.
     """
-    if not error or not testable(freedom):
+    if not error or not is_testable(freedom):
         return None, None
     width = float(stdtrit(freedom, (1 + level) / 2)) * error
     least, most = bounds if bounds[0] <= difference <= bounds[1] else UNBOUNDED
     return max(difference - width, least), min(difference + width, most)
 
 
-def testable(freedom: float) -> bool:
+def is_testable(freedom: float) -> bool:
     """Whether a standard error has enough degrees of freedom to test a difference."""
     return round(freedom, 6) >= LEAST_FREEDOM
 

@@ -44,6 +44,9 @@ AT_ONCE = 500_000
 """Values whose means are taken together: each is a row of a long frame meanwhile."""
 ROUNDING = 1e-14
 """What floating point leaves of a difference that is 0, against the size of what it is between."""
+ONE_CLUSTER = "one cluster: the standard error is unknown"
+CONSTANT = "nothing varied within strata: a standard error of 0 does not show that nothing can"
+"""Notes on means whose data show no spread."""
 STEEPEST = 0.9
 """Skewness times quantile, at the most: where it is 1, the transformation is too steep to use."""
 
@@ -67,7 +70,7 @@ def mean_intervals(
     by: Sequence[str] = (),
     *,
     cluster: Sequence[str] = DEALS,
-    strata: Sequence[str] = (),
+    strata: Sequence[str] | None = None,
     level: float = 0.95,
     bounds: Mapping[str, Bounds | BoundsColumns] | None = None,
     people: str | None = PEOPLE,
@@ -123,7 +126,8 @@ def mean_intervals(
         values: the columns to take means of.
         by: the columns whose combinations are the cells; all rows are one cell without any.
         cluster: the columns that tell the clusters apart.
-        strata: those of the cluster columns that tell the strata apart; none: no strata.
+        strata: those of the cluster columns that tell the strata apart; empty: no strata. By
+            default configurations, if they are among the cluster columns.
         level: the share of such intervals that cover the true mean, in (0, 1).
         bounds: the least and the most that a value can be, by column: two numbers, or the columns
             that hold them where they differ from row to row, of which a mean has the means. Only
@@ -137,12 +141,16 @@ def mean_intervals(
         ``n`` (matches), ``clusters``, ``mean``, ``freedom`` (degrees of freedom), ``error`` (the
         standard error, null of one cluster), ``low`` and ``high`` (null where there is no
         interval), and ``wanted``: how many clusters would do where these are too few to tell a
-        skew that makes the interval too narrow; null where they are enough, and of shares.
+        skew that makes the interval too narrow; null where they are enough, and of shares. ``note``
+        is :data:`ONE_CLUSTER` or :data:`CONSTANT` where the error is unknown or 0 because the data
+        show no spread, and null elsewhere.
 
     Raises:
         StatisticsError: a column is absent, a value is not a number or not finite, or there is no
             value or cluster column.
     """
+    if strata is None:
+        strata = STRATA if set(STRATA) < set(cluster) else ()
     demand_level(level)
     demand_clusters(frame, cluster, "with_row_index makes one if rows are independent")
     for names in (by, strata):
@@ -185,6 +193,8 @@ def mean_intervals(
         wanted=pl.when(few).then(
             (apart * (ENOUGH - 1) / freedom + pl.col("strata")).round(6).ceil().cast(pl.Int64)
         ),
+        note=pl.when(freedom <= 0).then(pl.lit(ONE_CLUSTER))
+        .when(pl.col("variance") == 0).then(pl.lit(CONSTANT)),
     )  # fmt: skip
 
 

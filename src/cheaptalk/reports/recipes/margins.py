@@ -12,9 +12,9 @@ from cheaptalk.statistics.columns import FloatArray
 from cheaptalk.statistics.differences import (
     UNBOUNDED,
     difference_bounds,
+    is_testable,
     sign_flip_p,
     t_limits,
-    testable,
     two_sided_p,
 )
 from cheaptalk.statistics.intervals import Bounds, BoundsColumns, without_rounding
@@ -157,7 +157,7 @@ def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
     if any(pair.error is None or pair.size <= 0 for pair in pairs):
         return None
     varied = [pair for pair in pairs if pair.error]
-    if not varied or not all(testable(pair.freedom) for pair in varied):
+    if not varied or not all(is_testable(pair.freedom) for pair in varied):
         return None
     deviations = np.array([pair.deviations for pair in varied])
     norms = np.sqrt((deviations**2).sum(axis=1))
