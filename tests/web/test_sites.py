@@ -9,6 +9,7 @@ import aiohttp
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.models.http.reach import PUBLIC_ONLY, restricted
 from tests.fakes import study
 
 PEOPLE = {"players": {"guest": {"person": "browser"}, "fair": "equal_split"}, "pairing": "all"}
@@ -44,6 +45,21 @@ def test_a_laboratory_is_set_up_with_a_code(tmp_path: Path) -> None:
     (note,) = asyncio.run(main())
     assert "good once" in note
     assert (tmp_path / "lab").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("private_models", [False, True])
+def test_a_laboratory_calls_public_models_only_unless_private_ones_are_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private_models: bool
+) -> None:
+    monkeypatch.delenv(PUBLIC_ONLY, raising=False)
+
+    async def main() -> None:
+        address = ct.web.public_address("https://lab.example.org")
+        async with ct.web.open_laboratory(tmp_path, address, private_models=private_models):
+            assert restricted() is not private_models
+        assert not restricted()
+
+    asyncio.run(main())
 
 
 def test_a_study_without_people_has_no_site(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """What ``cheaptalk serve`` serves, as web applications to be served, or mounted, by others."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 from fastapi import FastAPI
 
+from cheaptalk.models.http.reach import public_models_only
 from cheaptalk.studies import Study, study_of
 from cheaptalk.web.console.server import make_laboratory, set_up_code
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
@@ -62,15 +63,20 @@ async def open_site(
 
 
 @asynccontextmanager
-async def open_laboratory(folder: Path, address: Address) -> AsyncIterator[Site]:
+async def open_laboratory(
+    folder: Path, address: Address, *, private_models: bool = False
+) -> AsyncIterator[Site]:
     """A laboratory for researchers: its studies, accounts and runs.
 
     Args:
         folder: where all of it is, made where there is none, for nobody else to read.
         address: where people find it.
+        private_models: whether models that researchers enter may be at private addresses, such as
+            this machine's own. By default calls reach only public ones.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # what people gave is nobody else's
-    with LaboratoryDatabase(folder) as database:
+    reach = nullcontext() if private_models else public_models_only()
+    with reach, LaboratoryDatabase(folder) as database:
         links = Links(key_beside(str(folder / "laboratory")))
         code = set_up_code(database)
         async with Laboratory(folder, database, links, address) as opened:

@@ -161,6 +161,18 @@ def test_people_play_with_each_of_the_others_at_games_of_any_size() -> None:
     assert fields_from(alike).pairing == "people"
 
 
+def test_each_with_itself_lets_models_play_one_another_only_if_that_is_chosen() -> None:
+    players = [PlayerFields("ann", "person"), PlayerFields("fair", "strategy", "equal_split")]
+    sizes = [GameFields("bargaining"), GameFields("guess_the_average", {"players": ["3"]})]
+    for grids, seated in ((sizes[:1], [["ann", "ann"]]), (sizes[1:], [{"ann": 3}])):
+        study = study_from(filled(games=grids, players=players, pairing="self"))
+        assert study.pairing == seated
+        assert fields_from(study).pairing == "self"
+    chosen = study_from(filled(games=sizes[:1], players=players, pairing="self_all"))
+    assert chosen.pairing == "self"
+    assert fields_from(chosen).pairing == "self_all"
+
+
 def test_a_roster_joins_and_shared_settings_hold_for_its_models() -> None:
     players = [
         PlayerFields(kind="roster", name="glee:gpt-4o,o3-mini"),

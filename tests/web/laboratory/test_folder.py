@@ -1,10 +1,14 @@
 """The files of a laboratory's studies: each belongs to one study, whatever the studies' names."""
 
 import itertools
+import os
+import stat
 from pathlib import Path
 
 import pytest
+import yaml
 
+import cheaptalk as ct
 from cheaptalk.rules import CheaptalkError, UnknownName
 from cheaptalk.studies.study import StudyError, parse_study
 from cheaptalk.web.laboratory.drafts import BadName
@@ -13,6 +17,7 @@ from cheaptalk.web.laboratory.staff import Role
 from tests.fakes import spec
 from tests.web.laboratory.lab import laboratory
 from tests.web.laboratory.test_site import Site, at_site
+from tests.web.participants.comers import BOT, people_study
 
 HOSTILE = (
     "pilot", "pilot.sqlite", "pilot.sqlite-v2", "pilot.sqlite-wal", "pilot.sqlite.lock",
@@ -110,3 +115,32 @@ def test_only_a_listed_output_is_deleted(tmp_path: Path) -> None:
         assert {path.name for path in outputs.iterdir()} == {"notes.txt"}
 
     at_site(tmp_path, work)
+
+
+def test_only_its_owner_can_read_what_a_laboratory_writes(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    text = yaml.safe_dump(people_study(BOT, deals=5).model_dump(mode="json", exclude_defaults=True))
+    laboratory(tmp_path, "older")
+    with ct.Store.open(tmp_path / "older.sqlite", create=True):
+        pass
+    (tmp_path / "older.sqlite").chmod(0o644)
+
+    async def work(there: Site) -> None:
+        await there.laboratory.launch("people", text)
+        await there.laboratory.launch("small", yaml.safe_dump(spec(name="small", deals=1)))
+        await there.laboratory.runs.start("small")
+        await there.laboratory.runs.latest["small"].ended()
+        await there.laboratory.outputs.export("small")
+        await there.laboratory.outputs.latest["small"].ended()
+        files = [path for path in tmp_path.rglob("*") if path.is_file()]
+        assert {"people.sqlite", "small.sqlite", "older.sqlite"} <= {path.name for path in files}
+        assert any(path.parent.name == "small" for path in files)
+        readable = [path for path in files if stat.S_IMODE(path.stat().st_mode) & 0o077]
+        assert not readable
+
+    before = os.umask(0o022)
+    try:
+        at_site(tmp_path, work)
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)

@@ -40,6 +40,13 @@ def serve(
             help="The public address, such as https://play.example.org, of a proxy on this machine."
         ),
     ] = None,
+    private_models: Annotated[
+        bool,
+        typer.Option(
+            "--private-models",
+            help="Let a laboratory's models be at private addresses, such as this machine's own.",
+        ),
+    ] = False,
 ) -> None:
     """Let people play in the browser, or without a study open a laboratory for researchers."""
     if study is not None and demo:
@@ -49,7 +56,9 @@ def serve(
         with ct.web.listen(port, host) as there:
             address = public or ct.web.own_address(there)
             if study is None and not demo:
-                async with ct.web.open_laboratory(folder, address) as site:
+                async with ct.web.open_laboratory(
+                    folder, address, private_models=private_models
+                ) as site:
                     say(f"Open {site.link} (Ctrl-C ends it; all goes on next time)")
                     for note in site.notes:
                         say(note)

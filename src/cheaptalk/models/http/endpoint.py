@@ -8,13 +8,9 @@ import msgspec
 from msgspec import Struct
 
 from cheaptalk.models.http.failures import EndpointTrouble, broken, hinted, refused
+from cheaptalk.models.http.reach import connector
 from cheaptalk.models.http.secrets import scrubbed_reply, scrubbed_values
-from cheaptalk.models.http.transport import (
-    lost_connection,
-    one_connection_per_request,
-    proxy_of,
-    secrets_at,
-)
+from cheaptalk.models.http.transport import lost_connection, proxy_of, secrets_at
 from cheaptalk.models.model_strings import ModelName
 
 T = TypeVar("T")
@@ -84,9 +80,7 @@ class Endpoint:
         """The bytes that come back, which may still hold secrets."""
         url = self._name.endpoint(path)
         if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=one_connection_per_request(), timeout=PATIENCE
-            )
+            self._session = aiohttp.ClientSession(connector=connector(), timeout=PATIENCE)
         try:
             async with self._session.request(
                 method, url, headers=self._headers, proxy=proxy_of(url), allow_redirects=False,

@@ -25,6 +25,7 @@ from cheaptalk.models.http.failures import (
     web_page,
     worth_retrying,
 )
+from cheaptalk.models.http.reach import REFUSED, connector, refusal
 from cheaptalk.models.http.secrets import (
     of_proxy,
     scrubbed,
@@ -39,15 +40,6 @@ LONGEST = 8 * 2**20
 NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"})
 """What TLS makes of a server's answer that is none of TLS."""
 WRITE_HTTPS = "if it speaks https, write https:// in the URL"
-
-
-def one_connection_per_request() -> aiohttp.TCPConnector:
-    """Return a connector that closes each connection after its response.
-
-    On a connection that is kept alive, a response that a server or proxy sends twice would become
-    the answer to the next request. HTTP/1.1 cannot tell: responses carry no number.
-    """
-    return aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, force_close=True)
 
 
 class Wire:
@@ -78,6 +70,8 @@ class Wire:
         started = time.monotonic()
         proxy = proxy_of(url)
         secrets = secrets_at(url, key)
+        if why := refusal(url, proxy):
+            return broken(f"this model cannot be called: {why}", retry=False, unreached=True)
         try:
             async with asyncio.timeout(deadline):
                 sending = self._pool().post(
@@ -102,7 +96,7 @@ class Wire:
     def _pool(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=one_connection_per_request(),
+                connector=connector(),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None),
             )
@@ -188,6 +182,8 @@ def _unreached(error: aiohttp.ClientConnectorError) -> Reply:
     cause = error.__cause__
     who = "proxy" if isinstance(error, aiohttp.ClientProxyConnectionError) else "server"
     place = f"{error.host}:{error.port}"
+    if REFUSED in str(error.os_error):
+        return broken(f"{place} cannot be called: {REFUSED}", retry=False, unreached=True)
     retry = not isinstance(cause, ssl.SSLError)
     if isinstance(cause, ssl.SSLCertVerificationError):
         said = (

@@ -1,5 +1,6 @@
 """The folder of a laboratory: where each study's text, store and outputs lie."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from cheaptalk.rules import unknown
@@ -67,6 +68,18 @@ class Folder:
         store = self.store(name)
         beside = [store.with_name(f"{store.name}{end}") for end in STORE_ENDS]
         return [self.outputs(name), *beside, self.text(name)]
+
+    def make_private(self) -> None:
+        """Let only their owner read and write the files of all studies.
+
+        Files that belong to another account stay as they are.
+        """
+        for name in self.names():
+            for path in self.files(name):
+                for one in (path, *(path.rglob("*") if path.is_dir() else ())):
+                    if one.exists() and not one.is_symlink():
+                        with suppress(PermissionError):
+                            one.chmod(0o700 if one.is_dir() else 0o600)
 
     def _of(self, name: str, file: str) -> Path:
         names = self.names()

@@ -1,6 +1,7 @@
 """A laboratory at work: the studies of its folder, open to their people, run, and reported on."""
 
 import asyncio
+import os
 import shutil
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -22,6 +23,9 @@ from cheaptalk.web.problems import problem_of
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 from cheaptalk.web.rooms.links import Links
 from cheaptalk.whole_files import whole_file
+
+PRIVATE = 0o077
+"""The process's umask while a laboratory is open: only the owner can read what it writes."""
 
 
 class OpenStudy(NamedTuple):
@@ -69,6 +73,9 @@ class Laboratory:
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
+        # Participants' data are in many files, and child processes write some of them.
+        self._stack.callback(os.umask, os.umask(PRIVATE))
+        await asyncio.to_thread(self.folder.make_private)
         await self._stack.enter_async_context(self.runs)
         await self._stack.enter_async_context(self.outputs)
         for name in self.folder.names():

@@ -10,9 +10,10 @@ from cheaptalk.rules import CheaptalkError, game_box
 from cheaptalk.studies.study import GameGrid, Pairing, Sample, Study
 from cheaptalk.web.console.designs.parameter_fields import parameter_fields
 from cheaptalk.web.console.designs.people_fields import people_texts
+from cheaptalk.web.console.designs.seatings import own_seatings, people_seatings
 from cheaptalk.web.console.designs.step_rows import step_rows
 from cheaptalk.web.console.designs.study_fields import GameFields, PlayerFields, StudyFields
-from cheaptalk.web.console.designs.study_form import Unfit, first_of, people_seatings, study_from
+from cheaptalk.web.console.designs.study_form import Unfit, first_of, study_from
 from cheaptalk.yaml_files import as_block, as_yaml
 
 
@@ -98,8 +99,12 @@ def _pairing(
     """A pairing as it is chosen, and its seatings where they are listed."""
     if isinstance(pairing, Sample):
         return "all", ""
+    if pairing == "self" and own_seatings(players, places):
+        return "self_all", ""
     if not isinstance(pairing, list):
         return pairing, ""
+    if pairing == own_seatings(players, places) != []:
+        return "self", ""
     if pairing == people_seatings(players, places):
         return "people", ""
     return "listed", "\n".join(map(as_yaml, pairing))

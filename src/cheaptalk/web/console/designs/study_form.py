@@ -10,7 +10,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from cheaptalk.calls.budget import Budget
 from cheaptalk.players import RosterEntry
-from cheaptalk.players.person import PersonSeat
 from cheaptalk.players.rosters import chosen, roster_names
 from cheaptalk.players.seats import SEATS, labelled
 from cheaptalk.records.exclusions import Unanswered
@@ -21,7 +20,6 @@ from cheaptalk.studies.plans.plan import Plan, plan
 from cheaptalk.studies.study import (
     Count,
     GameGrid,
-    Listed,
     Pairing,
     Sample,
     Study,
@@ -35,6 +33,7 @@ from cheaptalk.web.console.designs.parameter_fields import (
     parameter_fields,
 )
 from cheaptalk.web.console.designs.people_fields import PATH, PeopleProblem, protocol_from
+from cheaptalk.web.console.designs.seatings import people_seatings, seated_by
 from cheaptalk.web.console.designs.step_rows import StepProblem, path_from
 from cheaptalk.web.console.designs.study_fields import GameFields, PlayerFields, StudyFields
 from cheaptalk.web.laboratory.designs import check_policies
@@ -90,22 +89,6 @@ def plan_from(form: StudyFields) -> Plan:
         return plan(study)
     except CheaptalkError as error:
         raise reading.unfit(str(error)) from None
-
-
-def people_seatings(players: Mapping[str, RosterEntry], places: int) -> list[Listed]:
-    """Each person with each of the others, who fills all other places.
-
-    >>> people = RosterEntry.model_validate({"person": "browser"})
-    >>> players = {"ann": people, "fair": RosterEntry.model_validate("equal_split")}
-    >>> people_seatings(players, 2), people_seatings(players, 10)
-    ([['ann', 'fair']], [{'ann': 1, 'fair': 9}])
-    """
-    people = [label for label, one in players.items() if isinstance(one.form, PersonSeat)]
-    others = [label for label in players if label not in people]
-    pairs = [(person, other) for person in people for other in others]
-    if places == 2:
-        return [list(pair) for pair in pairs]
-    return [{person: 1, other: places - 1} for person, other in pairs]
 
 
 def check_seatings(study: Study) -> None:
@@ -398,7 +381,7 @@ class _Reading:
 
     def unlisted(self, pairing: str) -> Pairing:
         if pairing != "people":
-            return "self" if pairing == "self" else read_all(pairing)
+            return "self" if pairing in ("self", "self_all") else read_all(pairing)
         if not people_seatings(self.players, 2) and self.players:
             raise ValueError("it takes a person and another player: add the one that is missing")
         return "all"
@@ -412,8 +395,9 @@ class _Reading:
         """
         pairs = list(zip(self.form.games, grids, strict=True))
         rows = [
-            people_seatings(self.players, len(first_of(grid).places))
-            if (game.pairing or self.form.pairing) == "people" else None
+            seated_by(
+                game.pairing or self.form.pairing, self.players, len(first_of(grid).places)
+            ) or None
             for game, grid in pairs
         ]  # fmt: skip
         own = [bool(game.pairing) for game in self.form.games]

@@ -54,7 +54,8 @@ SCRIPT = HERE / "static" / "study_form.js"
 PAIRINGS = {
     "all": "everybody with everybody",
     "people": "each person with each of the others",
-    "self": "each with itself",
+    "self": "each with itself; in a study with people, only people with one another",
+    "self_all": "each with itself, models and scripts too",
     "listed": "the seatings that I list",
 }
 """Who meets whom, as people read it."""

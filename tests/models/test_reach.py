@@ -1,0 +1,88 @@
+"""Which hosts a restricted process may call."""
+
+import asyncio
+import socket
+
+import pytest
+
+from cheaptalk.models.calls import Reply
+from cheaptalk.models.http.reach import PUBLIC_ONLY, is_public, public_models_only, refusal
+from cheaptalk.models.http.transport import Wire
+
+PRIVATE = [
+    "127.0.0.1", "127.9.9.9", "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "0.0.0.0",  # noqa: S104
+    "100.64.0.1", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1%eth0", "fc00::1", "fd00::1",
+    "::ffff:127.0.0.1", "::ffff:169.254.169.254", "64:ff9b::7f00:1", "2002:7f00:1::", "ff02::1",
+    "localhost", "",
+]  # fmt: skip
+LOOPBACK = (
+    "http://127.0.0.1:{port}", "http://localhost:{port}", "http://127.1:{port}",
+    "http://2130706433:{port}", "http://0x7f000001:{port}", "http://[::ffff:127.0.0.1]:{port}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("host", PRIVATE)
+def test_private_addresses_are_not_public(host: str) -> None:
+    assert not is_public(host)
+
+
+@pytest.mark.parametrize("host", ["1.1.1.1", "2606:4700:4700::1111", "64:ff9b::101:101"])
+def test_public_addresses_are_public(host: str) -> None:
+    assert is_public(host)
+
+
+def post(url: str) -> Reply:
+    async def main() -> Reply:
+        wire = Wire()
+        try:
+            return await wire.post(url, {}, {}, None, 5, lambda _: Reply(text="secret"))
+        finally:
+            await wire.close()
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize("url", LOOPBACK)
+def test_a_restricted_process_connects_to_no_private_address(url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        with public_models_only():
+            reply = post(url.format(port=listening.getsockname()[1]))
+        assert reply.failure is not None
+        if "localhost" in url or "127.0.0.1" in url:
+            assert "private address" in reply.detail
+            assert not reply.retry
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+
+
+def test_a_name_that_resolves_to_another_address_later_is_checked_as_it_connects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = iter(["1.1.1.1", "127.0.0.1"])
+    resolve = socket.getaddrinfo
+
+    def rebind(host: str, *more: object, **others: object) -> object:
+        known = next(answers) if host == "rebinding.example" else host
+        return resolve(known, *more, **others)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", rebind)
+    with socket.create_server(("127.0.0.1", 0)) as listening, public_models_only():
+        port = listening.getsockname()[1]
+        assert is_public(str(socket.getaddrinfo("rebinding.example", port)[0][4][0]))
+        assert "private address" in post(f"http://rebinding.example:{port}").detail
+
+
+def test_a_proxy_is_reached_and_sees_no_private_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PUBLIC_ONLY, "1")
+    for host in ("127.0.0.1", "localhost", "[::1]", "2130706433", "0x7f000001", "a.localhost"):
+        assert refusal(f"http://{host}/v1", "http://127.0.0.1:3128"), host
+    for host in ("api.example.org", "1.1.1.1"):
+        assert refusal(f"http://{host}/v1", "http://127.0.0.1:3128") is None, host
+
+
+def test_other_processes_call_models_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(PUBLIC_ONLY, raising=False)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+    assert "private address" not in post(f"http://127.0.0.1:{port}").detail
