@@ -185,7 +185,7 @@ def test_a_run_tells_what_it_did_and_what_to_do_next(cheaptalk: Command, tmp_pat
         "study": "small", "store": "my store.sqlite", "planned": 2, "before": 2, "played": {},
         "left": 0, "halted": None, "unresolved": 0, "problems": {}, "seconds": 0,
         "waiting": 0, "cache": None, "answers": {}, "cost": None, "dropped": 0, "redealt": 0,
-        "set_aside": 0, "rest": 0, "elsewhere": 0,
+        "set_aside": 0, "rest": 0, "elsewhere": 0, "log_open": False,
     }  # fmt: skip
 
 

@@ -26,7 +26,8 @@ def copy_store(
 
     The copy is a snapshot: a run may write to the source meanwhile, and what it commits after the
     beginning is not in the copy. Rows keep their numbers and ids, so that a study goes on in the
-    copy as it would have here. What lies beside a file stays there: a cache, and the ids by which people came.
+    copy as it would have here. What lies beside a file stays there: a cache, and the ids by which
+    people came.
 
     Args:
         progress: told how many rows were copied, and of how many.
