@@ -1,5 +1,6 @@
 """Forms that people post: read whole, within limits, or refused with a sentence."""
 
+import asyncio
 import ipaddress
 from urllib.parse import parse_qsl
 
@@ -11,6 +12,8 @@ FORM = "application/x-www-form-urlencoded"
 LONGEST = 64_000
 """Bytes of a form, unless more is asked for."""
 MOST_FIELDS = 500
+BODY_SECONDS = 60.0
+"""Seconds within which a form must have arrived."""
 
 
 async def posted_form(
@@ -46,10 +49,14 @@ async def posted_pairs(
     if kind != FORM:
         raise HTTPException(415, "This was not sent as a form. Go back, and try again.")
     body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > longest:
-            raise HTTPException(413, "That is too long. Go back, and write less.")
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                body += part
+                if len(body) > longest:
+                    raise HTTPException(413, "That is too long. Go back, and write less.")
+    except TimeoutError:
+        raise _unreadable() from None
     try:
         return parse_qsl(
             body.decode(), keep_blank_values=True, errors="strict", max_num_fields=most

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import jinja2
 from fastapi import HTTPException, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 from markupsafe import Markup
 
@@ -24,6 +24,7 @@ from cheaptalk.text import capital
 from cheaptalk.web.headers import static_path
 from cheaptalk.web.posted import asker, posted_form
 from cheaptalk.web.rooms.addresses import Address
+from cheaptalk.web.rooms.connections import CountedStream, Streams
 from cheaptalk.web.rooms.forms import Unclear, answer_text, fields
 from cheaptalk.web.rooms.house import House, NotHere
 from cheaptalk.web.rooms.languages import Language, best, languages
@@ -104,6 +105,7 @@ class RoomPages:
         self.games = by_game(house.offers)
         self.files = StaticFiles(directory=STATIC)
         self.posts = Limit(30, 5)
+        self.streams = Streams()
         self.openings = Limit(*OPENINGS)
 
     def environment(self, language: Language) -> jinja2.Environment:
@@ -213,10 +215,7 @@ class RoomPages:
         guest = self.known(request, token)
         known = request.headers.get("Last-Event-ID", "")
         seen = int(known) if COUNT.fullmatch(known) else after
-        return StreamingResponse(
-            _events(guest, seen), media_type="text/event-stream",
-            headers={"X-Accel-Buffering": "no"},
-        )  # fmt: skip
+        return CountedStream(_events(guest, seen), self.streams, guest.name, asker(request))
 
     async def answer(self, request: Request, token: str) -> Response:
         """Answer a question; one that is no longer open counts as seen, and changes nothing."""

@@ -14,6 +14,7 @@ from cheaptalk.loopback import HOST
 from cheaptalk.records import StoreError
 from cheaptalk.web.headers import Headed, page_headers
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address, own_address
+from cheaptalk.web.rooms.connections import ImpatientProtocol, raise_descriptor_limit
 from cheaptalk.web.rooms.house import House, NotHere
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.pages import STYLE, RoomPages
@@ -130,10 +131,11 @@ async def serve_app(app: ASGIApp, there: socket.socket, address: Address) -> Non
         there: where to listen.
         address: where people find it.
     """
+    raise_descriptor_limit()
     streams = EndingStreams(app)
     config = uvicorn.Config(
         streams, log_level="warning", timeout_graceful_shutdown=1, proxy_headers=address.proxied,
-        forwarded_allow_ips=[HOST], server_header=False,
+        forwarded_allow_ips=[HOST], server_header=False, http=ImpatientProtocol,
     )  # fmt: skip
     server = _Server(config)
     server.closing = streams.closing

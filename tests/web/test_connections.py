@@ -1,0 +1,104 @@
+"""Connections that a visitor or an attacker opens: how many, and for how long."""
+
+import asyncio
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+from cheaptalk.web.rooms import connections
+from cheaptalk.web.rooms.connections import ImpatientProtocol, Streams
+from tests.web.participants.comers import Open, people_study
+from tests.web.served import served_experiment
+
+
+async def path_of(there: Open, known_by: str) -> str:
+    entered = await there.client.post("/enter", data={"known_by": known_by})
+    assert entered.status_code == 303
+    return str(entered.headers["location"])
+
+
+def test_streams_beyond_the_caps_are_refused_and_leave_nothing(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with served_experiment(tmp_path, people_study()) as there:
+            there.client.timeout = 20
+            paths = [await path_of(there, name) for name in ("ann", "bob")]
+            async with AsyncExitStack() as streams:
+                statuses, held = [], []
+                for _ in range(connections.STREAMS_OF_VISITOR + 5):
+                    stream = there.client.stream("GET", f"{paths[0]}/events")
+                    response = await streams.enter_async_context(stream)
+                    if response.status_code == 200:
+                        held.append(response.aiter_bytes())
+                        await anext(held[-1])
+                    statuses.append(response.status_code)
+                assert statuses == [200] * connections.STREAMS_OF_VISITOR + [429] * 5
+                stream = there.client.stream("GET", f"{paths[1]}/events")
+                assert (await streams.enter_async_context(stream)).status_code == 200
+                assert (await there.client.get(paths[0])).status_code == 200
+            async with asyncio.timeout(20):
+                while True:
+                    async with there.client.stream("GET", f"{paths[0]}/events") as again:
+                        if again.status_code == 200:
+                            return
+                    await asyncio.sleep(0.05)  # the server notices that the others have gone
+
+    asyncio.run(main())
+
+
+def test_an_address_has_a_cap_of_its_own() -> None:
+    streams = Streams(of_visitor=2, of_address=3)
+    with streams.counting("ann", "a"), streams.counting("ann", "a"):
+        assert not streams.have_room("ann", "b")
+        assert streams.have_room("bob", "a")
+        with streams.counting("bob", "a"):
+            assert not streams.have_room("emmy", "a")
+            assert streams.have_room("emmy", "b")
+    assert not streams.open
+
+
+WHOLE = b"GET /static/nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
+
+@pytest.mark.parametrize("before", [b"", WHOLE])
+@pytest.mark.parametrize("sent", [b"G", b"GET / HT", WHOLE[:-2]])
+def test_a_connection_whose_request_never_becomes_whole_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes, before: bytes
+) -> None:
+    assert ImpatientProtocol.seconds < 15
+    monkeypatch.setattr(ImpatientProtocol, "seconds", 0.2)
+
+    async def main() -> None:
+        async with served_experiment(tmp_path, people_study()) as there, asyncio.timeout(4):
+            port = there.client.base_url.port
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            if before:
+                writer.write(before)
+                assert b"404" in await reader.readline()
+            writer.write(sent)
+            with suppress(ConnectionResetError):
+                await reader.read()
+            writer.close()
+            assert (await there.client.get("/gone")).status_code == 200
+
+    asyncio.run(main())
+
+
+def test_an_answer_that_takes_longer_than_a_header_may_is_not_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ImpatientProtocol, "seconds", 0.05)
+
+    async def main() -> None:
+        async with served_experiment(tmp_path, people_study()) as there:
+            path = await path_of(there, "ann")
+            async with there.client.stream("GET", f"{path}/events") as response:
+                parts = response.aiter_bytes()
+                await anext(parts)
+                waiting = asyncio.ensure_future(anext(parts))
+                _, pending = await asyncio.wait({waiting}, timeout=0.3)
+                assert pending
+                there.experiment.people[next(iter(there.experiment.people))].guest.bell.ring()
+                assert b"moved" in await waiting
+
+    asyncio.run(main())
