@@ -125,7 +125,7 @@ def test_the_command_serves_until_it_is_stopped(command: subprocess.Popen[str]) 
 def test_it_serves_in_a_thread() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as there:
         Thread(target=serve, args=(there,), daemon=True).start()
-        with closing(HTTPConnection(*there.getsockname(), timeout=60)) as client:
+        with closing(HTTPConnection("127.0.0.1", there.getsockname()[1], timeout=60)) as client:
             assert posted(client, "call 1", {"model": "any", "messages": QUESTION}) == 200
 
 

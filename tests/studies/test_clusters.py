@@ -1,6 +1,7 @@
 """Studies on a Ray cluster of two machines, which are processes of this one."""
 
 import asyncio
+import os
 import pickle
 from collections import Counter
 from collections.abc import Iterator
@@ -17,7 +18,6 @@ from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk import cluster
-from cheaptalk.calls import remote_models
 from cheaptalk.calls.remote_models import Asker, RemoteModels
 from cheaptalk.players import ModelSeat
 from cheaptalk.records import Store
@@ -167,7 +167,7 @@ def test_everything_that_a_provider_needs_is_sent(monkeypatch: pytest.MonkeyPatc
     with monkeypatch.context() as machine:
         for name in variables:
             machine.delenv(name)
-        machine.setattr(remote_models.os, "environ", machine_environment := dict[str, str]())
+        machine.setattr(os, "environ", machine_environment := dict[str, str]())
         asker = Asker(known, [], pickle.loads(pickle.dumps(providers)))  # noqa: S301 - our own
         assert machine_environment == variables
     try:

@@ -14,9 +14,9 @@ from cheaptalk.records.people.payouts import balance_of
 from cheaptalk.rules import Action, games
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.study import Study
+from cheaptalk.web import demo
 from cheaptalk.web.rooms.languages import languages
 from cheaptalk.web.rooms.offers import Offer
-from cheaptalk.web.rooms.server import demo
 from tests.web.participants.comers import BOT, opened, people_study
 from tests.web.test_screens import alone
 from tests.web.walker import QUESTION, Rooms, Walker, visited

@@ -184,7 +184,7 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def describe(error: Exception) -> str:
+def describe(error: BaseException) -> str:
     """An error of a player's or the rules' own code, in one line with the place it came from.
 
     The place is the last one in code that is not a library's, which was only called.

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -21,7 +22,7 @@ PID = "5f0c2d9e8a7b6c5d4e3f2a1b"
 
 def at(folder: Path, work: Callable[[Open], Awaitable[None]], **recruitment: object) -> None:
     async def main() -> None:
-        changes = {"recruitment": recruitment} if recruitment else {}
+        changes: dict[str, Any] = {"recruitment": recruitment} if recruitment else {}
         async with opened(folder, people_study(BOT, **changes)) as there:
             await work(there)
 

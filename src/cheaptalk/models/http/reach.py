@@ -81,8 +81,10 @@ def connector() -> aiohttp.TCPConnector:
     a response that a server or proxy sends twice would become the answer to the next request:
     HTTP/1.1 cannot tell, since responses carry no number.
     """
-    sockets = {"socket_factory": _public_socket} if restricted() else {}
-    return aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, force_close=True, **sockets)
+    return aiohttp.TCPConnector(
+        limit=0, ttl_dns_cache=300, force_close=True,
+        socket_factory=_public_socket if restricted() else None,
+    )  # fmt: skip
 
 
 def refusal(url: str, proxy: str | None) -> str | None:

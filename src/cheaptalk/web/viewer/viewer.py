@@ -125,8 +125,9 @@ class _Pages:
         return self.render(request, "missing.html.jinja", code, error=said)
 
     def studies(self, request: Request) -> HTMLResponse:
+        broken: dict[str, str] = {}
         try:
-            studies, broken = self.store.studies(), {}
+            studies = self.store.studies()
         except Exception:  # noqa: BLE001 - one damaged row is enough; show the others
             studies, broken = _readable(self.store)
         return self.render(request, "studies.html.jinja", studies=studies, broken=broken)
