@@ -12,6 +12,8 @@ from cheaptalk.rules.errors import shown
 
 Words: TypeAlias = str | dict[str, str]
 """A text for people, or one for each language by its code."""
+DECIMAL = r"[-+]?(?=\.?[0-9])[0-9]{0,15}(\.[0-9]{1,15})?"
+"""A number as answers are recorded: digits, and a point before decimals."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,59}(\.[a-z][a-z0-9_]{0,59})?")
 LONGEST = 5_000
 """Characters of a free answer."""
@@ -157,6 +159,8 @@ class Item(Value):
 
     def is_right(self, answer: object) -> bool:
         """Whether an answer is what was wanted; anything is, where nothing was."""
+        if self.number is not None and isinstance(answer, int | float):
+            return not self.right or any(answer == float(one) for one in self.right)
         return not self.right or any(same_words(str(answer), one) for one in self.right)
 
 
@@ -168,10 +172,7 @@ def _text(value: object) -> object:
 
 
 def _between(written: str, low: float, high: float) -> bool:
-    try:
-        return low <= float(written) <= high
-    except ValueError:
-        return False
+    return re.fullmatch(DECIMAL, written) is not None and low <= float(written) <= high
 
 
 def distinct(items: Iterable[Item], step: str) -> None:

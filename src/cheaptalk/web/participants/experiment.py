@@ -33,9 +33,11 @@ from cheaptalk.studies.people.pay import dues, game_cents
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.people.steps import QUIZZES, FirstName, Quiz
 from cheaptalk.studies.study import Study, StudyError
+from cheaptalk.styles.writing import PLAIN, Writing
 from cheaptalk.web.participants.groups import group_of, is_broken
 from cheaptalk.web.participants.people import Notice, Participant, Refused
 from cheaptalk.web.participants.places import Places
+from cheaptalk.web.rooms.forms import plain_numbers
 from cheaptalk.web.rooms.house import House
 from cheaptalk.web.rooms.links import new_name
 from cheaptalk.web.rooms.rooms import Room, Stage
@@ -244,7 +246,9 @@ class Experiment:
             who.quiz = Page(stop.name, stop.visit, stop.game, stop.step, (item,))
         return who.quiz
 
-    async def answer(self, who: Participant, number: int, fields: Mapping[str, str]) -> bool:
+    async def answer(
+        self, who: Participant, number: int, fields: Mapping[str, str], writing: Writing = PLAIN
+    ) -> bool:
         """Answer the page that somebody is at.
 
         An answer to another page counts as seen, and changes nothing. One that is not whole is
@@ -252,6 +256,7 @@ class Experiment:
 
         Args:
             number: how much they had answered when the page was made.
+            writing: how the page's language writes numbers.
 
         Returns:
             Whether what they did is to be deleted now.
@@ -267,12 +272,15 @@ class Experiment:
             elif isinstance(stop, End) and self.may_come_again(who) is True:
                 await self.take(who, {"again": True})
             elif isinstance(stop, Page):
-                return await self._answer_page(who, self.page_of(who), fields)
+                return await self._answer_page(who, self.page_of(who), fields, writing)
             return False
 
-    async def _answer_page(self, who: Participant, page: Page, fields: Mapping[str, str]) -> bool:
+    async def _answer_page(
+        self, who: Participant, page: Page, fields: Mapping[str, str], writing: Writing
+    ) -> bool:
+        numbers = [item.name for item in page.items if item.number is not None]
         try:
-            answer, right = read_page(page, fields, self.reserved)
+            answer, right = read_page(page, plain_numbers(fields, numbers, writing), self.reserved)
         except Unanswered as lacking:
             who.given, who.problems = dict(fields), lacking.problems
             return False

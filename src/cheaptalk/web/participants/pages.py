@@ -326,9 +326,11 @@ class ParticipantPages(RoomPages):
                 if page.attempt:
                     before = who.journey.responses[-1].answer
                     known = {*before} - {*page.wrong}
+                    write = self.language(request).writing.local
                     more["kept"] = {
-                        one: str(before[one]) for one in known if before[one] is not None
-                    }
+                        one: write(f"{value:.15g}") if isinstance(value, float) else str(value)
+                        for one in known if (value := before[one]) is not None
+                    }  # fmt: skip
                 return "step.html.jinja", more
             case GoOn(visit=visit, game=game):
                 played = sum(one.visit == visit for one in who.journey.games)
@@ -432,7 +434,8 @@ class ParticipantPages(RoomPages):
         posted = await posted_form(request, self.posts, who.code)
         number = posted.pop("number", "")
         if NUMBER.fullmatch(number):
-            erased = await self.experiment.answer(who, int(number), posted)
+            writing = self.language(request).writing
+            erased = await self.experiment.answer(who, int(number), posted, writing)
             if erased:
                 await self.supervisor.erase_visit(who)
         return self.to_page_of(request, who.guest, token)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cheaptalk.styles.writing import PLAIN, Writing
@@ -156,6 +156,29 @@ def _whole(written: str, writing: Writing) -> int | str:
     """A whole number, as people write it; anything else for the rules to refuse."""
     text = number_text(written, writing)
     return int(text) if re.fullmatch("-?[0-9]{1,30}", text) else text
+
+
+def plain_numbers(
+    posted: Mapping[str, str], numbers: Iterable[str], writing: Writing
+) -> dict[str, str]:
+    """Return what was posted, its numbers with a point before decimals and nothing else.
+
+    A number that can be read in two ways becomes no number, so that it is asked for again.
+
+    Args:
+        numbers: the names of the fields that hold numbers.
+        writing: how the page's language writes numbers.
+
+    >>> plain_numbers({"age": "1.000", "why": "1,5"}, ["age"], PLAIN)
+    {'age': '1.000 ?', 'why': '1,5'}
+    """
+    plain = dict(posted)
+    for name in plain.keys() & {*numbers}:
+        try:
+            plain[name] = number_text(plain[name], writing)
+        except Unclear as unclear:
+            plain[name] = f"{unclear} ?"
+    return plain
 
 
 def number_text(written: str, writing: Writing) -> str:

@@ -1,0 +1,53 @@
+"""Numbers that participants write, in the language of their page."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from cheaptalk.studies.people.items import Item
+from tests.web.participants.comers import BOT, opened, people_study
+
+ITEM = {"name": "age", "ask": "How many?", "number": [0, 5_000], "right": 1_500}
+PATH = [{"comprehension": {"items": [ITEM], "tries": 5}}, {"games": {"most": 1}}]
+
+
+async def answered(folder: Path, language: str, written: str) -> tuple[object, bool | None] | None:
+    async with opened(folder, people_study(BOT, path=PATH)) as there:
+        entered = await there.client.post(f"/enter?lang={language}", data={"known_by": "ann"})
+        path = f"{entered.headers['location'].partition('?')[0]}"
+        sent = await there.client.post(
+            f"{path}/page?lang={language}", data={"number": "0", "age": written}
+        )
+        assert sent.status_code == 303, sent.text
+        (who,) = there.experiment.people.values()
+        if not who.journey.responses:
+            assert who.problems["age"] == "Please write a number that fits."
+            return None
+        first = who.journey.responses[0]
+        return first.answer["age"], first.right
+
+
+@pytest.mark.parametrize(
+    ("language", "written", "recorded"),
+    [
+        ("de", "1.500", (1_500.0, True)), ("de", "7,5", (7.5, False)),
+        ("de", "1500", (1_500.0, True)),
+        ("en", "1,500", (1_500.0, True)), ("en", "7.5", (7.5, False)),
+        ("en", "1500.0", (1_500.0, True)),
+        ("en", "1_500", None), ("de", "1_500", None), ("en", "1.500", None), ("de", "1,500", None),
+        ("en", "7,5", None), ("en", "nan", None), ("de", "1e3", None), ("en", "seven", None),
+    ],
+)  # fmt: skip
+def test_a_number_is_read_as_the_page_s_language_writes_it(
+    tmp_path: Path, language: str, written: str, recorded: tuple[float, bool] | None
+) -> None:
+    assert asyncio.run(answered(tmp_path, language, written)) == recorded
+
+
+def test_a_right_number_is_compared_as_a_number() -> None:
+    item = Item.model_validate({"name": "a", "ask": "?", "number": [0, 200], "right": 100})
+    assert item.is_right(item.read("100"))
+    assert item.is_right(item.read("100.0"))
+    assert not item.is_right(item.read("100.5"))
+    assert item.problem("1_0") is not None
