@@ -29,9 +29,6 @@ QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
 """Whatever goes wrong on a worker comes back as an error; its prints are the cluster's to keep."""
 
 
-LOOPBACK = "127.0.0.1"
-
-
 class MachineLost(CheaptalkError):
     """A machine of the cluster was lost while it worked."""
 
@@ -162,7 +159,7 @@ def cluster(on: str) -> Iterator[Cluster]:
     joined = not ray.is_initialized()
     if joined:
         try:
-            _join(ray, on)
+            ray.init(None if on == "ray" else on, **QUIET)
         except (ConnectionError, RuntimeError, ValueError) as error:
             said = first_line(error)
             raise CheaptalkError(
@@ -184,21 +181,6 @@ def cluster(on: str) -> Iterator[Cluster]:
             ray.shutdown()
         else:
             machines.leave()
-
-
-def _join(ray: Any, on: str) -> None:
-    """Connect to a cluster; with ``ray``, start one here if there is none.
-
-    Anyone who reaches a cluster's ports can run programs on it, so that a new one listens on
-    loopback only.
-    """
-    if on != "ray" or os.environ.get("RAY_ADDRESS"):
-        ray.init(None if on == "ray" else on, **QUIET)
-        return
-    try:
-        ray.init("auto", **QUIET)
-    except ConnectionError:
-        ray.init("local", _node_ip_address=LOOPBACK, include_dashboard=False, **QUIET)
 
 
 @contextmanager
