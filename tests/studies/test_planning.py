@@ -198,10 +198,6 @@ HONEST = {"h": {"strategy": "honest"}, "t": {"strategy": "trusting"}}
     ("changes", "saying"),
     [
         (
-            {"players": {"a": {"strategy": "liner"}}, "pairing": "all"},
-            'players.a: unknown strategy "liner" (did you mean "linear"?)',
-        ),
-        (
             {"players": ROSTER | {"n": {"strategies": {"negotiation": "linear"}}}},
             "players.n: can play none of bargaining",
         ),

@@ -243,3 +243,12 @@ def test_a_study_can_be_written_down_and_read_again(name: str) -> None:
     made = ct.preset(name)
     assert made is not None
     assert ct.studies.parse_study(made.written(), name) == made
+
+
+def test_an_unknown_strategy_is_rejected_in_python_with_the_sentence_of_a_file() -> None:
+    players: dict[str, Any] = {"a": {"strategy": "liner"}}
+    message = 'players.a: unknown strategy "liner" (did you mean "linear"?)'
+    with pytest.raises(ct.StudyError, match=re.escape(message)):
+        ct.Study(name="x", games=[GAME], players=players)
+    with pytest.raises(ct.StudyError, match=re.escape(f"x.yaml: {message}")):
+        ct.studies.parse_study({"name": "x", "games": [GAME], "players": players}, "x.yaml")

