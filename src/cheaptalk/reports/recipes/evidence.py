@@ -157,6 +157,12 @@ class Evidence:
         return dict(spec.get("players") or {})
 
     @cached_property
+    def factors(self) -> dict[str, dict[str, str]]:
+        """The level of each factor, by player and factor; empty without factors."""
+        spec = self.store.study(self.study, counted=False).spec
+        return dict(spec.get("factors") or {})
+
+    @cached_property
     def labels(self) -> list[str]:
         """What the study calls its players that have begun a match."""
         pairings = overview(self.store, self.study).pairings

@@ -17,6 +17,7 @@ from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.reports.study import figures
 from cheaptalk.reports.study.answers import answer
 from cheaptalk.reports.study.effects import effects
+from cheaptalk.reports.study.factors import factor_results
 from cheaptalk.reports.study.figures import COUNTS
 from cheaptalk.reports.study.scores import (
     ANSWERS,
@@ -61,6 +62,7 @@ def _game(name: str, evidence: Evidence) -> Iterator[Shown]:
     """
     game = evidence.once(scores_by_game)[name]
     if game.scored.height:
+        yield from factor_results(game, evidence.factors)
         yield answer(game)
         left = ", ".join(game.unscored)
         without = f"Without a scored match, and so not in the figures: {left}." if left else ""

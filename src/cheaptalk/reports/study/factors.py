@@ -1,0 +1,200 @@
+"""Results by the factors of players: main effects, interactions, and the best cell."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, product
+from typing import Any
+
+import polars as pl
+from scipy.special import stdtr
+
+from cheaptalk.frames.matches import with_factors
+from cheaptalk.reports.charts.kinds import HIGH, LOW
+from cheaptalk.reports.recipes.parts import Answer
+from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, Header, ReportTable
+from cheaptalk.reports.study.scores import GameScores
+from cheaptalk.statistics import STRATA, holm, mean_intervals
+from cheaptalk.statistics.intervals import DEALS
+from cheaptalk.text import capital, decimals, fixed
+
+ORDER = 2
+"""Factors that interact at most, unless a caller requests more."""
+ALPHA = 0.05
+EFFECT, VALUE, BASE, OPPONENTS = "effect", "value", "base", "opponents"
+METHOD = (
+    "An effect is the mean difference between two levels in matches on the same instance, against "
+    "the same opponents, and with the same levels of all other factors. An interaction is the "
+    "difference of such differences. Intervals of 95 % are clustered by instance within "
+    "configurations; the corrected p allows for all rows of the table (Holm)."
+)
+
+
+def factor_results(
+    game: GameScores, factors: Mapping[str, Mapping[str, str]], order: int = ORDER
+) -> Iterator[Answer | ReportTable]:
+    """Yield a sentence and a table of the effects of players' factors; nothing without factors.
+
+    Args:
+        game: the game whose gains are compared, role by role.
+        factors: the level of each factor, by player and factor.
+        order: how many factors interact at most; 1 is main effects only.
+    """
+    rows = [row for role in game.roles for row in _role_rows(game, role, factors, order)]
+    if not rows:
+        return
+    known = [row for row in rows if row["p"] is not None]
+    for row, corrected in zip(known, holm([row["p"] for row in known]), strict=True):
+        row["p_holm"] = float(corrected)
+    yield _answer(game, rows, factors)
+    yield ReportTable(
+        f"{game.name}-factors", "Effects of players' factors",
+        pl.DataFrame(rows, infer_schema_length=None),
+        (Header("role_title", "Role"), Header("name", "Effect of"), Header("over", "Over"),
+         Header(EFFECT, "Difference", "in the unit of the gain", "decimals"),
+         Header("p", "p", "two-sided", 3), Header("p_holm", "p, corrected", "", 3)),
+        METHOD, counts=("pair", "instance"),
+    )  # fmt: skip
+
+
+def _role_rows(
+    game: GameScores, role: str, factors: Mapping[str, Mapping[str, str]], order: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the contrasts of a role's gain: main effects first, then interactions."""
+    cells = _cell_means(game, role, factors)
+    names = [name for name in cells.columns if name.startswith("factor.")]
+    levels = {name: _levels(cells, name, factors) for name in names}
+    varied = [name for name in names if len(levels[name]) > 1]
+    for size in range(1, min(order, len(varied)) + 1):
+        for chosen in combinations(varied, size):
+            for others in product(*(levels[name][1:] for name in chosen)):
+                pairs = cells
+                for name, level in zip(chosen, others, strict=True):
+                    pairs = _difference(pairs, name, levels[name][0], level)
+                yield _contrast(role, pairs, {
+                    name.split(".", 2)[2]: (level, levels[name][0])
+                    for name, level in zip(chosen, others, strict=True)
+                })  # fmt: skip
+
+
+def _cell_means(
+    game: GameScores, role: str, factors: Mapping[str, Mapping[str, str]]
+) -> pl.DataFrame:
+    """Return the mean gain by instance, opponents and combination of levels.
+
+    Returns:
+        The columns of :data:`.DEALS`, ``opponents``, ``base`` (the entry that was crossed), a
+        column for each factor and ``value``. Matches of a player with copies of itself have
+        opponents of their own, and so are compared with no other player's.
+    """
+    frame = with_factors(game.seated(role, scored=True), [role], factors)
+    own, key = f"player.{role}", game.gain(role).key
+    names = [name for name in frame.columns if name.startswith(f"factor.{role}.")]
+    if not names:
+        return frame.clear()
+    seats = [f"player.{place}" for place in game.places if f"player.{place}" in frame.columns]
+    if game.shared(role):
+        frame = frame.with_columns(
+            pl.struct("pairing", own).map_elements(
+                lambda row: row["pairing"].replace(row[own], "(own)"), return_dtype=pl.String
+            ).alias(OPPONENTS)
+        )  # fmt: skip
+    else:
+        rivals = [pl.col(seat).fill_null("") for seat in seats if seat != own]
+        frame = frame.with_columns(pl.concat_str(rivals, separator="\n").alias(OPPONENTS))
+    frame = frame.with_columns(pl.col(own).str.split("/").list.first().alias(BASE))
+    return (
+        frame.drop_nulls(key)
+        .filter(pl.any_horizontal(pl.col(names).is_not_null()))
+        .group_by(*DEALS, OPPONENTS, BASE, *names)
+        .agg(pl.col(key).cast(pl.Float64).mean().alias(VALUE))
+        .sort(*DEALS, OPPONENTS, BASE, *names)
+    )
+
+
+def _levels(cells: pl.DataFrame, name: str, factors: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return the levels of a factor that were played, in the order of the study."""
+    played = set(cells[name].drop_nulls())
+    factor = name.split(".", 2)[2]
+    listed = dict.fromkeys(levels[factor] for levels in factors.values() if factor in levels)
+    return [level for level in listed if level in played]
+
+
+def _difference(cells: pl.DataFrame, name: str, reference: str, level: str) -> pl.DataFrame:
+    """Return the differences between two levels of a factor where all other columns agree."""
+    keys = [column for column in cells.columns if column not in (name, VALUE)]
+    low = cells.filter(pl.col(name) == reference).drop(name).rename({VALUE: "reference"})
+    high = cells.filter(pl.col(name) == level).drop(name)
+    pairs = high.join(low, on=keys, how="inner", nulls_equal=True, validate="1:1")
+    return pairs.with_columns(pl.col(VALUE) - pl.col("reference")).drop("reference").sort(keys)
+
+
+def _contrast(
+    role: str, pairs: pl.DataFrame, levels: Mapping[str, tuple[str, str]]
+) -> dict[str, Any]:
+    """Return a row of the table: the mean of paired differences with its clustered interval."""
+    labels = {
+        "role": role, "role_title": capital(role), "order": len(levels),
+        "name": " x ".join(f"{name} {level}" for name, (level, _) in levels.items()),
+        "over": " x ".join(reference for _, reference in levels.values()),
+    }  # fmt: skip
+    if pairs.is_empty():
+        numbers = dict.fromkeys(
+            (EFFECT, EFFECT + LOW, EFFECT + HIGH, EFFECT + ERROR, "p", "p_holm")
+        )
+        return {**labels, **numbers, "decimals": 0, EFFECT + COUNT: 0, EFFECT + CLUSTERS: 0}
+    interval = mean_intervals(pairs, [VALUE], strata=STRATA).row(0, named=True)
+    error, freedom = interval["error"], interval["freedom"]
+    effect = float(interval["mean"])
+    certain = error is not None and error > 0 and freedom is not None and freedom > 0
+    return {
+        **labels,
+        "decimals": decimals([effect]), EFFECT: effect,
+        EFFECT + LOW: interval["low"], EFFECT + HIGH: interval["high"], EFFECT + ERROR: error,
+        EFFECT + COUNT: pairs.height, EFFECT + CLUSTERS: interval["clusters"],
+        "p": 2 * float(stdtr(freedom, -abs(effect) / error)) if certain else None, "p_holm": None,
+    }  # fmt: skip
+
+
+def _answer(
+    game: GameScores, rows: Sequence[Mapping[str, Any]], factors: Mapping[str, Mapping[str, str]]
+) -> Answer:
+    """Return the effects that are certain after correction, then the best cell of each role."""
+    certain = sorted(
+        (row for row in rows if row["p_holm"] is not None and row["p_holm"] < ALPHA),
+        key=lambda row: (row["order"], row["p"]),
+    )
+    sentences = [_sentence(row) for row in certain]
+    if not certain:
+        sentences = ["No effect of a player's factor can be told from chance."]
+    apart = [row for row in rows if row[EFFECT] is None and row["order"] == 1]
+    sentences += [
+        f"{capital(row['name'])} and {row['over']} are not comparable as {row['role_title']}: no "
+        "two such players met the same opponents on the same instance with equal other levels."
+        for row in apart
+    ]
+    for role in dict.fromkeys(row["role"] for row in rows):
+        key = game.gain(role).key
+        cells = game.players[role].filter(pl.col(f"player.{role}").is_in(list(factors)))
+        if cells.drop_nulls(key).height:
+            best = cells.drop_nulls(key).row(0, named=True)
+            sentences.append(
+                f"The highest mean as {capital(role)} is that of {best[f'player.{role}']} "
+                f"({fixed(best[key], game.decimals[key])}); this is a description of the cells, "
+                "not a test."
+            )
+    short = f"{len(certain)} certain effects of factors" if certain else "no certain factor effect"
+    return Answer(" ".join(sentences), short)
+
+
+def _sentence(row: Mapping[str, Any]) -> str:
+    places = row["decimals"]
+    within = (
+        f"95 % interval {fixed(row[EFFECT + LOW], places)} to {fixed(row[EFFECT + HIGH], places)}"
+    )
+    what = (
+        f"{capital(row['name'])} changed" if row["order"] == 1
+        else f"The interaction of {row['name']} changed"
+    )  # fmt: skip
+    return (
+        f"{what} the gain as {row['role_title']} by {fixed(row[EFFECT], places)} over "
+        f"{row['over']} ({within}, {row[EFFECT + COUNT]:,} pairs)."
+    )

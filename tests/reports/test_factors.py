@@ -1,0 +1,101 @@
+"""Results by the factors of players in a study's report."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.reports.recipes.parts import Answer
+from cheaptalk.reports.recipes.tables import ReportTable
+from cheaptalk.reports.study.factors import factor_results
+from cheaptalk.reports.study.scores import GameScores
+from tests.fakes import install_game
+from tests.toys import BOX
+
+PLACES = {"left": "left", "right": "right"}
+FACTORS = {
+    f"s/{model}/{style}": {"model": model, "style": style}
+    for model in ("a", "b")
+    for style in ("x", "y")
+}
+
+
+@pytest.fixture(autouse=True)
+def toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a game of two payoffs without measures of gains."""
+    install_game(monkeypatch, BOX)
+
+
+def scores(
+    model: float, interaction: float, *, instances: int = 40, rivals: tuple[str, ...] = ("r", "r")
+) -> GameScores:
+    """A crossed study in which model b gains more, and more still with style y."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for instance in range(instances):
+        luck = rng.normal(0, 10)
+        for label, levels in FACTORS.items():
+            is_b, is_y = levels["model"] == "b", levels["style"] == "y"
+            got = luck + rng.normal(0, 1) + model * is_b + interaction * is_b * is_y
+            rows.append((label, instance, got, rivals[is_b]))
+    frame = pl.DataFrame(
+        [
+            {
+                "match": f"{at}", "status": "finished", "dropped": False, "rules": 1,
+                "configuration": "c", "deal": f"{instance}", "pairing": f"{who} / {rival}",
+                "player.left": who, "player.right": rival,
+                "payoff.left": got, "payoff.right": 0.0, "hits": 0.0,
+                **{f"kind.{place}.{kind.value}": int(kind == "ok")
+                   for place in PLACES for kind in ct.players.Kind},
+            }
+            for at, (who, instance, got, rival) in enumerate(rows)
+        ]
+    )  # fmt: skip
+    return GameScores("guessing", frame, PLACES)
+
+
+def shown(game: GameScores) -> tuple[str, pl.DataFrame]:
+    """The sentence and the table."""
+    answer, table = factor_results(game, FACTORS)
+    assert isinstance(answer, Answer)
+    assert isinstance(table, ReportTable)
+    return answer.text, table.frame
+
+
+def test_a_paired_main_effect_is_found_that_the_instances_luck_hides_from_players() -> None:
+    """The instances' spread is ten times the effect; pairing removes it."""
+    text, table = shown(scores(1.0, 0.0, instances=80))
+    row = table.row(by_predicate=pl.col("name") == "model b", named=True)
+    assert row["effect"] / row["effect.error"] > 7.5
+    assert (row["over"], row["effect.n"], row["effect.clusters"]) == ("a", 160, 80)
+    assert row["effect"] == pytest.approx(1, abs=0.3)
+    assert text.startswith("Model b changed the gain as Left by ")
+    assert "Style y" not in text
+    assert "The highest mean as Left is that of s/b/" in text
+
+
+def test_an_interaction_is_the_difference_of_paired_differences() -> None:
+    text, table = shown(scores(0.0, 4.0))
+    row = table.row(by_predicate=pl.col("order") == 2, named=True)
+    game = scores(0.0, 4.0).scored.group_by("player.left").agg(pl.col("payoff.left").mean())
+    mean = dict(game.iter_rows())
+    by_hand = mean["s/b/y"] - mean["s/b/x"] - mean["s/a/y"] + mean["s/a/x"]
+    assert row["effect"] == pytest.approx(by_hand)
+    assert "The interaction of model b x style y changed" in text
+
+
+def test_no_effect_is_named_among_equal_cells() -> None:
+    text, _ = shown(scores(0.0, 0.0))
+    assert text.startswith("No effect of a player's factor can be told from chance.")
+
+
+def test_levels_that_met_different_opponents_are_not_compared() -> None:
+    text, table = shown(scores(9.0, 0.0, rivals=("r", "other")))
+    row = table.row(by_predicate=pl.col("name") == "model b", named=True)
+    assert (row["effect"], row["effect.n"]) == (None, 0)
+    assert "Model b and a are not comparable as Left: no two such players met the same" in text
+    assert "Model b changed" not in text
+
+
+def test_players_without_factors_have_no_such_part() -> None:
+    assert list(factor_results(scores(1.0, 0.0), {})) == []
