@@ -319,3 +319,21 @@ def test_correlations_need_three_rows_with_both() -> None:
     gaps = pairs().with_columns(x=pl.when(pl.col("deal") < 1).then("x"))
     with pytest.raises(StatisticsError, match='2 rows have both "x" and "y"'):
         correlation(gaps, "x", "y")
+
+
+def test_players_on_instances_of_their_own_are_not_surely_apart_by_mirrored_scores() -> None:
+    """Of two standardised scores in a configuration one is the other's negative.
+
+    Where each player has one instance, only the spread between configurations tells the players
+    apart, and 13 wins of 20 are no sign of a better player (p = 0.26).
+    """
+    rows = [
+        (number, f"{player} {number}", player, sign * (1 if number < 13 else -1))
+        for number in range(20)
+        for player, sign in (("first", 1.0), ("second", -1.0))
+    ]
+    frame = pl.DataFrame(rows, ["configuration", "deal", "player", "z"], orient="row")
+    found = rank_ranges(frame, "z", "player", strata=["configuration"], draws=200).frame
+    assert found.select("group", "sure_low", "sure_high").rows() == [
+        ("first", 1, 2), ("second", 1, 2)
+    ]  # fmt: skip

@@ -79,6 +79,10 @@ def rank_ranges(
     With fewer than two of these no difference is sure; one that never varied is sure if a sign
     test allows for all pairs (:func:`.sign_flip_p`).
 
+    In a stratum where no two groups share a cluster, each group's clusters are drawn apart. If one
+    of them has a single cluster there, the stratum shows no spread of that group: it becomes one
+    cluster, and all such strata one stratum.
+
     Args:
         value: a column of numbers; rows without one are left out.
         by: the column whose values are the groups.
@@ -100,7 +104,8 @@ def rank_ranges(
     names = sorted(used[by].unique().to_list())
     if len(names) < 2:
         raise StatisticsError(f'"{by}" has fewer than two groups with a value of "{value}"')
-    clusters = clusters_of(used, cluster, strata)
+    used = _with_units(used, by, cluster, strata)
+    clusters = clusters_of(used, ["unit"], ["pool"])
     groups = used[by].replace_strict(dict(zip(names, range(len(names)), strict=True))).to_numpy()
     numbers = used[value].to_numpy() * (1 if highest else -1)
     means, drawn = _means(groups, numbers, clusters, draws, np.random.default_rng(seed))
@@ -113,6 +118,30 @@ def rank_ranges(
     above, more = _surely_above(means, drawn, parts, clusters, level)
     ranked = _ranked(names, np.bincount(groups), means, drawn, above, level, highest)
     return RankRanges(value, label, ranked, clusters.notes + notes, more)
+
+
+def _with_units(
+    frame: pl.DataFrame, by: str, cluster: Sequence[str], strata: Sequence[str]
+) -> pl.DataFrame:
+    """Add ``unit`` and ``pool``: what is drawn, and from what, as :func:`rank_ranges` says."""
+    demand_columns(frame, [*cluster, *strata], "draw by")
+    keys = list(dict.fromkeys([*strata, *cluster]))
+    unit = pl.struct(keys).rank("dense") if cluster else pl.int_range(pl.len())
+    stratum = pl.struct(list(strata)).rank("dense") if strata else pl.lit(0)
+    made = frame.with_columns(
+        unit=unit.cast(pl.Int64), stratum=stratum.cast(pl.Int64), group=pl.col(by).rank("dense")
+    )
+    shared = pl.col("group").n_unique().over("unit").max().over("stratum") > 1
+    fewest = pl.col("unit").n_unique().over("stratum", "group").min().over("stratum")
+    thin = ~shared & (fewest < 2) & pl.lit(bool(strata))
+    return made.with_columns(
+        unit=pl.when(thin).then(-1 - pl.col("stratum")).otherwise("unit"),
+        pool=pl.when(thin)
+        .then(pl.lit(""))
+        .when(shared | (fewest < 2))
+        .then(pl.format("{}", "stratum"))
+        .otherwise(pl.format("{} {}", "stratum", "group")),
+    )
 
 
 def _means(
