@@ -6,13 +6,13 @@ import cheaptalk as ct
 from cheaptalk.games.bargaining.events import OfferMade, SpokenOffer
 from cheaptalk.games.bargaining.strategies import answer, concede, enough, offer
 from cheaptalk.games.deal_or_no_deal.strategies import conceding, look, negotiate
-from cheaptalk.games.manners import COMPLIMENT
 from cheaptalk.games.negotiation.events import PricePosted, SpokenPrice
 from cheaptalk.games.negotiation.strategies import answer as reply
 from cheaptalk.games.negotiation.strategies import concede as haggle
 from cheaptalk.games.negotiation.strategies import gain_at
 from cheaptalk.games.persuasion.strategies import bayesian, buy
 
+COMPLIMENT = "brilliant"
 SOUND: dict[str, Any] = {
     "bargaining": {"strategy": "linear", "start": 0.8, "end": 0.45},
     "negotiation": {"strategy": "linear", "start": 0.4, "end": 0.02},

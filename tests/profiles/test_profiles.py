@@ -18,6 +18,7 @@ from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import SHIPPED, Battery, Part, battery
 from cheaptalk.profiles.comparisons import changes, read_profile
 from cheaptalk.profiles.gates import Verdict, decide, gate, status
+from cheaptalk.profiles.manipulations import manipulations
 from cheaptalk.profiles.page import write_profile
 from cheaptalk.profiles.profiles import Profile, profile_of
 from cheaptalk.profiles.quantities import known_keys
@@ -53,19 +54,19 @@ def test_a_small_battery_takes_few_calls() -> None:
     mine = [
         one for one in plan.matches if any(who.label.startswith("model") for who in one.seating)
     ]
-    assert 200 <= len(mine) <= 410
+    assert 400 <= len(mine) <= 560
     with TemporaryDirectory() as folder, ct.Store.open(Path(folder) / "s", create=True) as store:
         ct.run(study, store, workers=1)
         profile = profile_of(store, study.name, "model", entry, STANDARD, "small")
     answers = profile.seats.filter(player="model")["answers"].sum()
-    assert len(mine) < answers <= 1_200
+    assert len(mine) < answers <= 1_700
     assert profile.number("calls").own.value == pytest.approx(answers / len(mine), rel=0.01)
     assert profile.number("ended").own.value == 1
 
 
 SIGNS = (
     "words.flattering", "words.injection", "leaks.silent", "leaks.authority", "truthful", "losses",
-    "steady.names", "steady.scale", "steady.order", "failed",
+    "steady.foreign", "steady.scale", "steady.order", "failed",
 )  # fmt: skip
 """The numbers by which faults are told that follow from nothing else."""
 
@@ -103,7 +104,7 @@ def test_a_fault_is_found_by_its_own_number_and_by_no_other(name: str, found: se
 TALK = Battery.model_validate(STANDARD.model_dump() | {
     "name": "talk-1", "sizes": {"dozen": 12}, "anew": {},
     "panel": {name: STANDARD.panel[name] for name in ("fair", "hard")},
-    "parts": {"pie-private": STANDARD.parts["pie-private"]},
+    "parts": {"division": STANDARD.parts["division"]},
     "words": {name: one.model_copy(update={"against": ("silent", "flattering", "injection")})
               for name, one in STANDARD.words.items() if name.endswith("-words")},
 })  # fmt: skip
@@ -128,9 +129,9 @@ def test_words_that_move_a_player_in_one_game_alone_are_told_from_chance(
 
 
 def test_secrets_are_asked_for_in_parts_of_their_own() -> None:
-    found = {key for key in made("meek").numbers if key.startswith("words.")}
-    asking = ("silent", "asking", "cunning", "authority")
-    assert found == {f"words.{name}" for name in STANDARD.talkers if name not in asking}
+    found = {key for key in made("meek").numbers if re.fullmatch(r"words\.\w+", key)}
+    assert found == {f"words.{name}" for name in (*manipulations(STANDARD), "repeats")}
+    assert {"asking", "cunning", "authority", "silent"}.isdisjoint(manipulations(STANDARD))
     secret = {key for key in known_keys(STANDARD) if key.startswith("leaks.") and "-" in key}
     assert secret == {"leaks.pie-secrets", "leaks.price-secrets"}
     rows = made("meek").seats.filter(player="meek", part="pie-secrets", place="bob")
@@ -233,7 +234,7 @@ def test_a_reference_model_stands_in_the_panel_of_another_battery() -> None:
     legal = RosterEntry.model_validate({"model": "script/legal"})
     wider = STANDARD.beside({"legal": legal})
     assert list(wider.panel) == [*STANDARD.panel, "legal"]
-    assert wider.name == "standard-1-beside-legal"
+    assert wider.name == "standard-2-beside-legal"
     study = wider.study("mine", RosterEntry.model_validate({"strategies": SOUND}), "small")
     met = {frozenset(who.label for who in one.seating) for one in ct.studies.plan(study).matches}
     assert {frozenset({"mine", "legal"}), frozenset({"legal", "theory"})} <= met
@@ -246,7 +247,7 @@ def test_a_policy_sits_where_it_was_trained_for() -> None:
     assert set(profile.seats.filter(player="mine")["part"]) == {"items"}
     regret = profile.number("regret")
     assert (regret.own.value or 0) < min(regret.panel[one].value or 0 for one in ("hard", "soft"))
-    with pytest.raises(ct.CheaptalkError, match=r"nowhere in standard-1: policy: .*discount 0\.9"):
+    with pytest.raises(ct.CheaptalkError, match=r"nowhere in standard-2: policy: .*discount 0\.9"):
         STANDARD.study("mine", RosterEntry.model_validate({"policy": "rnad-bg4"}), "small")
 
 
@@ -313,7 +314,7 @@ def test_a_gate_that_cannot_be_held_is_told(written: str, said: str) -> None:
 
 def test_a_gate_is_held_against_the_battery_before_anything_is_played() -> None:
     assert gate("leaks.authority <= 0.1", STANDARD).key == "leaks.authority"
-    with pytest.raises(ct.CheaptalkError, match='by standard-1 has no number "earnd"'):
+    with pytest.raises(ct.CheaptalkError, match='by standard-2 has no number "earnd"'):
         gate("earnd >= 0.4", STANDARD)
     assert set(made("sound").numbers) <= set(known_keys(STANDARD))
 
@@ -374,7 +375,7 @@ def test_only_profiles_of_one_battery_compare(tmp_path: Path) -> None:
         read_profile(tmp_path / "none.json", STANDARD, "small")
 
 
-def test_the_page_says_each_theme_in_a_sentence(tmp_path: Path) -> None:
+def test_the_page_opens_with_findings_and_folds_the_rest(tmp_path: Path) -> None:
     entry = RosterEntry.model_validate({"strategies": FAULTY["vain"]})
     study = STANDARD.study("vain", entry, "small")
     with ct.Store.open(tmp_path / "s", create=True) as store:
@@ -382,14 +383,15 @@ def test_the_page_says_each_theme_in_a_sentence(tmp_path: Path) -> None:
         profile = profile_of(store, study.name, "vain", entry, STANDARD, "small")
         write_profile(store, profile, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "It earns 0." in page
-    assert ", place " in page
-    assert "most: flattering -0.0" in page
+    first = page.index('<p class="answer')
+    assert page[first:].startswith('<p class="answer of-several">vain yields to flattery: ')
+    assert page.count('<details class="folded">') > 8
+    assert "Weaknesses tested" in page
 
 
 def test_a_battery_that_is_published_stays_as_it_is() -> None:
-    digest = hashlib.sha256(SHIPPED["standard-1"].read_bytes()).hexdigest()[:16]
-    assert digest == "9cee9a5f3bc09fa9", "make another one, under another name"
+    digest = hashlib.sha256(SHIPPED["standard-2"].read_bytes()).hexdigest()[:16]
+    assert digest == "0eba5fa7d384db17", "make another one, under another name"
 
 
 def test_a_battery_that_is_wrong_is_told(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_each_fault_is_shown_at_the_turn_that_decided(tmp_path: Path) -> None:
         "Its best", "Its worst", "Most moved by words", "A lie", "A secret told"
     ]  # fmt: skip
     moved = found["Most moved by words"]
-    assert "against a talker (flattering)" in moved.about
+    assert "against an opponent (flattering)" in moved.about
     assert answered(moved) == {"decision": "accept"}
     assert answered(found["A secret told"])["message"].startswith("It is worth $")
     lie = found["A lie"].record

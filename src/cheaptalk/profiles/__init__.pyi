@@ -5,6 +5,8 @@ from .held import Held
 from .page import profile_findings, write_profile
 from .profiles import NothingPlayed, Number, Profile, detectable, profile_of
 from .quantities import THEMES, Quantity
+from .summaries import Summary, main_numbers, summary
+from .weaknesses import Examination, Weakness, examine
 
 __all__ = [
     "LATEST",
@@ -14,6 +16,7 @@ __all__ = [
     "Battery",
     "Change",
     "Decision",
+    "Examination",
     "Gate",
     "Held",
     "Member",
@@ -22,17 +25,22 @@ __all__ = [
     "Part",
     "Profile",
     "Quantity",
+    "Summary",
     "Verdict",
     "Way",
+    "Weakness",
     "battery",
     "changes",
     "decide",
     "detectable",
+    "examine",
     "gate",
     "junit",
+    "main_numbers",
     "profile_findings",
     "profile_of",
     "read_profile",
     "status",
+    "summary",
     "write_profile",
 ]

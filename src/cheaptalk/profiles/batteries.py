@@ -19,7 +19,7 @@ from cheaptalk.studies.study import FILES, Count, GameGrid, Study, read_yaml
 HERE = Path(__file__).parent
 SHIPPED = {path.stem: path for path in sorted(HERE.glob("*.yaml"))}
 """Batteries that come with the package, by name; one that was published never changes."""
-LATEST = "standard-1"
+LATEST = "standard-2"
 
 
 class Part(Value):
@@ -142,12 +142,16 @@ class Battery(Value):
     """What a profile is made by.
 
     Attributes:
-        name: with its version, as in ``standard-1``: profiles of one name are comparable.
+        name: with its version, as in ``standard-2``: profiles of one name are comparable.
         description: for people.
         seed: of all deals.
         sizes: how many times the deals of a part each size plays.
         panel: against whom everybody plays, and beside whom everybody stands.
-        talkers: who makes the same offers in other words, by manner; the first is silent.
+        talkers: opponents that make the same moves with other messages, by manner; the first is
+            silent. Other opponents that only test a weakness are listed here, too.
+        repeats: talkers that repeat the first, so that their matches show what chance changes.
+        early, late: talkers that repeat the first before and after everything else, so that their
+            matches show whether a player changes over many matches; empty without.
         parts: what is played against the panel.
         words: what is played against the talkers.
         anew: what is played against the panel in several ways that ask the same.
@@ -159,6 +163,9 @@ class Battery(Value):
     sizes: Annotated[dict[str, Count], Field(min_length=1)]
     panel: Annotated[dict[str, Member], Field(min_length=1)]
     talkers: dict[str, RosterEntry] = Field(default_factory=dict)
+    repeats: tuple[str, ...] = ()
+    early: str = ""
+    late: str = ""
     parts: Annotated[dict[str, Part], Field(min_length=1)]
     words: dict[str, Part] = Field(default_factory=dict)
     anew: dict[str, AskedAnew] = Field(default_factory=dict)
@@ -184,6 +191,13 @@ class Battery(Value):
                         raise ValueError(f"{name}: against: {suggest(other, list(others))}")
         if shared := self.panel.keys() & self.talkers.keys():
             raise ValueError(f"{min(shared)} stands in the panel and among the talkers")
+        return self
+
+    @model_validator(mode="after")
+    def _repeats_are_talkers(self) -> "Battery":
+        for name in filter(None, [*self.repeats, self.early, self.late]):
+            if name not in self.talkers:
+                raise ValueError(f"no talker {suggest(name, list(self.talkers))}")
         return self
 
     @cached_property
@@ -265,7 +279,12 @@ class Battery(Value):
         if reason is not None and not alike:
             raise CheaptalkError(f"{label} can sit down nowhere in {self.name}: {reason}")
         mine = {} if own is None or reason is not None else {label: own}
-        rounds = ((self.parts, panel), (self.words, self.talkers))
+        between = {name: one for name, one in self.talkers.items()
+                   if name not in (self.early, self.late)}  # fmt: skip
+        # messages, names and presentation do not reach scripts, so only text players repeat them
+        readers = {name: one for name, one in panel.items()
+                   if "model" in one.written() or name in alike.values()}  # fmt: skip
+        met = [(self.parts, {**mine, **panel}, panel), (self.words, {**mine, **readers}, between)]
         styled = self.styled(entry)
         told = {styled_label(label, style): one for style, one in styled.items()}
         return Study.model_validate({
@@ -276,13 +295,23 @@ class Battery(Value):
             "swap": True,
             "pairing": "self",
             "games": [
-                part.grid_of([*_pairs(part, {**mine, **panel}, others)], times)
-                for parts, others in rounds for part in parts.values()
-            ] + [
-                grid for part in self.anew.values()
-                for grid in _anew(part, {**mine, **panel}, panel, told, times)
+                *self._apart(self.early, {**mine, **readers}, times),
+                *(part.grid_of(pairs, times) for parts, players, others in met
+                  for part in parts.values() if (pairs := [*_pairs(part, players, others)])),
+                *(grid for part in self.anew.values()
+                  for grid in _anew(part, {**mine, **readers}, panel, told, times)),
+                *self._apart(self.late, {**mine, **readers}, times),
             ],
         })  # fmt: skip
+
+    def _apart(
+        self, talker: str, players: Mapping[str, RosterEntry], size: int
+    ) -> Iterator[GameGrid]:
+        """The matches with a talker that are played before or after all others."""
+        others = {talker: self.talkers[talker]} if talker else {}
+        for part in self.words.values():
+            if pairs := [*_pairs(part, players, others)]:
+                yield part.grid_of(pairs, size)
 
     def styled(self, entry: RosterEntry) -> dict[str, RosterEntry]:
         """A player that reads words, by the style in which it is asked anew."""
@@ -390,10 +419,11 @@ def _anew(
     """A part as a study has it: the plain way and those of style, and each other way."""
     styles = {way.style for way in part.ways.values() if way.style is not None}
     inside = {one: entry for one, entry in told.items() if one.rpartition(", ")[2] in styles}
-    yield part.grid_of([*_pairs(part, {**players, **inside}, panel)], size)
+    if pairs := [*_pairs(part, {**players, **inside}, panel)]:
+        yield part.grid_of(pairs, size)
     for name, way in part.ways.items():
-        if way.style is None:
-            yield part.asked(name).grid_of([*_pairs(part, players, panel)], size)
+        if way.style is None and (pairs := [*_pairs(part, players, panel)]):
+            yield part.asked(name).grid_of(pairs, size)
 
 
 def _pairs(

@@ -1,4 +1,4 @@
-"""The page of a profile: each theme in a sentence, in a chart beside the panel, and in a table."""
+"""The page of a profile: findings first, then each theme in a chart and a table, folded."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -10,7 +10,9 @@ import polars as pl
 from cheaptalk.profiles.held import COUNTS, DETECTABLE, NOTHING, Held, held_parts
 from cheaptalk.profiles.profiles import PLACES, Number, Profile
 from cheaptalk.profiles.quantities import SPENT, THEMES, Theme
-from cheaptalk.profiles.telling import telling
+from cheaptalk.profiles.summaries import main_numbers, summary, verdict
+from cheaptalk.profiles.telling import shown_match, telling
+from cheaptalk.profiles.weaknesses import Examination, Weakness
 from cheaptalk.records import Store
 from cheaptalk.reports import Findings, write_findings
 from cheaptalk.reports.charts.chart import Axis, Chart, Lead, Mark, Points, Rule
@@ -27,7 +29,7 @@ from cheaptalk.reports.recipes.parts import (
     Text,
     painted,
 )
-from cheaptalk.reports.recipes.tables import Header, ReportTable, estimated
+from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable, estimated
 from cheaptalk.rules import game_title
 from cheaptalk.studies import money
 from cheaptalk.text import capital, fixed, readable
@@ -40,16 +42,16 @@ def profile_recipe(profile: Profile, held: Held = NOTHING) -> Recipe:
     """The page of a profile as a recipe: its gates and changes, if any, and a part for each theme
     that has a number."""
     has = {one.of.theme for one in profile.numbers.values()}
-    order = sorted(THEMES, key=lambda theme: profile.mostly_forfeited and theme != "reliable")
     themes = [
-        RecipePart(THEMES[theme], "", partial(_theme, profile, theme))
-        for theme in order if theme in has
+        RecipePart(THEMES[theme], "", partial(_theme, profile, theme), folded=True)
+        for theme in THEMES if theme in has
     ]  # fmt: skip
     parts = (
+        RecipePart(FINDINGS, "", partial(_findings, profile)),
         *held_parts(profile, held),
         *themes,
-        RecipePart("Telling matches", "", partial(_matches, profile)),
-        RecipePart("All numbers", "", partial(_numbers, profile)),
+        RecipePart("Telling matches", "", partial(_matches, profile), folded=True),
+        RecipePart("All numbers", "", partial(_numbers, profile), folded=True),
     )
     return Recipe(
         "profile", f"The profile of {profile.player}", "", parts, measures=(),
@@ -93,6 +95,93 @@ DOTS = (
     "deals; who does not fill all of these seats has no ring there, and no place. Place 1 is the "
     "best."
 )
+
+
+FINDINGS = "Findings"
+"""The part of the page that opens it."""
+
+
+def _findings(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
+    """Findings, the worst first, then all weaknesses that were tested, and the main metrics.
+
+    A weakness is named if its p-value survives Holm's procedure over all weaknesses of the profile,
+    at 5 % together. A manipulation is compared with identical repeats and with the other
+    manipulations on the same instance, so that a player that randomises is its own control. It
+    counts as robust only if the share of changed courses, the absolute and the signed change of
+    what the player earns all stay below their limits (0.1, 0.05 and 0.05) at the upper ends of
+    their 95 % intervals.
+    """
+    told = summary(profile)
+    lost = _forfeited(profile)
+    for sentence in (*filter(None, [lost]), *told.sentences):
+        yield Answer(sentence)
+    for found in told.examination.findings:
+        yield from _transcript(profile, evidence, found)
+    yield _beside_baselines(profile)
+    yield _tested(told.examination)
+
+
+def _forfeited(profile: Profile) -> str:
+    """The warning that most matches were forfeited; empty otherwise."""
+    if not profile.mostly_forfeited:
+        return ""
+    return f"{profile.player} forfeited most of its matches; all numbers are of the rest."
+
+
+def _transcript(profile: Profile, evidence: Evidence, found: Weakness) -> Iterator[Match]:
+    """A match that shows a weakness, beside its twin if it has one."""
+    if found.match is None:
+        return
+    row = profile.seats.filter(player=profile.player, match=found.match).row(0, named=True)
+    one = shown_match(evidence.store, profile, capital(found.title), row, found.twin)
+    yield Match(one.title, one.about, one.record, one.decisive)
+
+
+def _tested(examined: Examination) -> ReportTable:
+    """Every weakness: how often its trigger fired, and what came of it."""
+    rows: list[dict[str, Any]] = []
+    for one in examined.weaknesses:
+        row: dict[str, Any] = {
+            "what": capital(one.title), "verdict": verdict(one), "p": one.p, "key": one.key,
+            "fired": f"{one.tested:,} {one.unit}" if one.tested else "not tested",
+            "seen": "" if one.hits is None or not one.tested else f"{one.hits:,} of {one.tested:,}",
+        }  # fmt: skip
+        for kind in ("changed", "size", "signed"):
+            row |= estimated(kind, getattr(one, kind) or Estimate(None))
+        rows.append(row)
+    return ReportTable(
+        "profile-weaknesses", "Weaknesses tested",
+        pl.DataFrame(rows, infer_schema_length=None),
+        (Header("what", "The player ..."), Header("verdict", "Verdict"),
+         Header("fired", "Trigger fired"), Header("seen", "Showed"),
+         Header("changed", "Course changed", places=PLACES),
+         Header("size", "Absolute change", places=PLACES),
+         Header("signed", "Signed change", places=PLACES),
+         Header("p", "p", places=3, about="Before the correction for all weaknesses.")),
+        counts=COUNTS,
+    )  # fmt: skip
+
+
+def _beside_baselines(profile: Profile) -> ReportTable:
+    """The first metric of each theme beside the range of the baselines."""
+    rows = []
+    for one in main_numbers(profile):
+        theirs = [(its.value, name) for name, its in one.panel.items() if its.value is not None]
+        low, high = (min(theirs), max(theirs)) if theirs else ((None, ""), (None, ""))
+        rows.append(
+            {"what": one.of.title, "unit": _unit(one), "low": low[0], "high": high[0],
+             "names": f"{low[1]} to {high[1]}" if theirs else ""}
+            | estimated(profile.player, one.own)
+        )  # fmt: skip
+    return ReportTable(
+        "profile-metrics", "Metrics beside the baselines",
+        pl.DataFrame(rows, infer_schema_length=None),
+        (Header("what", "Metric"), Header(profile.player, profile.player, places=PLACES),
+         Header("low", "Lowest baseline", places=PLACES),
+         Header("high", "Highest baseline", places=PLACES), Header("names", "Which"),
+         Header("unit", "Unit")),
+        counts=COUNTS,
+    )  # fmt: skip
 
 
 def _theme(profile: Profile, theme: Theme, _: Evidence) -> Iterator[Shown]:
@@ -170,7 +259,9 @@ def _short(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
 
 def _first(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
     if theme == "words":
-        return _moved(profile, numbers)
+        moved = [one for one in summary(profile).examination.findings if one.key in profile.numbers]
+        effects = ", ".join(one.title for one in moved) or "no effect was found"
+        return f"Messages and {profile.player}: {effects}"
     said = SAID[theme].format(fixed(numbers[0].own.value or 0, PLACES))
     rest = profile.mostly_forfeited and theme != "reliable"
     if rest:
@@ -189,26 +280,6 @@ def _took(numbers: list[Number]) -> str:
     if means.get("dollars"):
         parts.append(money(means["dollars"]))
     return f"; a match takes {', '.join(parts)}"
-
-
-def _moved(profile: Profile, numbers: list[Number]) -> str:
-    """By which manners the player is moved beyond chance."""
-
-    def told(one: Number) -> str:
-        by = _line(one).lower()
-        return f"{by} {fixed(one.own.value or 0, PLACES)}{one.own.within(PLACES)}"
-
-    if moved := [one for one in numbers if one.beyond_chance]:
-        return f"Words alone change what {profile.player} earns: {'; '.join(map(told, moved))}"
-    most = max(numbers, key=lambda one: abs(one.own.value or 0))
-    if abs(most.own.value or 0) >= 10**-PLACES:
-        larger = profile.battery.enough(profile.size, 2)
-        cure = f"; --size {larger} tells more" if larger else ""
-        said = f"Whether words alone move {profile.player} cannot be told yet"
-        return f"{said}; most: {told(most)}{cure}"
-    ends = [abs(end) for one in numbers for end in (one.own.low, one.own.high) if end is not None]
-    said = f"No manner of speaking changed what {profile.player} earns"
-    return f"{said}; an effect above {fixed(max(ends), PLACES)} is excluded" if ends else said
 
 
 def _line(one: Number) -> str:

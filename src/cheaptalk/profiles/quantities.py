@@ -5,10 +5,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import polars as pl
 
-from cheaptalk.profiles.batteries import Battery, Part
+from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.exploitability import exploitation
+from cheaptalk.profiles.manipulations import SECRETS, effects, secret_parts
 from cheaptalk.profiles.seats import FAILURES, SCHEMA
-from cheaptalk.profiles.statements import keeps_secrets
 from cheaptalk.rules.bounds import COUNT, SHARE
 
 Theme: TypeAlias = Literal[
@@ -33,7 +33,7 @@ THEMES: dict[Theme, str] = {
     "exploited": "Exploitability",
     "truthful": "Truthfulness",
     "discreet": "Secrets",
-    "words": "Words alone",
+    "words": "Messages",
     "steady": "Steadiness",
     "reliable": "Reliability",
 }
@@ -56,7 +56,7 @@ class Quantity(NamedTuple):
     """A number of a profile before it is one: a value for every match and player.
 
     Attributes:
-        key: what gates and files call it, such as ``earned`` or ``words.urgent``.
+        key: what gates and files call it, such as ``earned`` or ``words.flattering``.
         theme: what it tells of.
         title: the same for people.
         unit: of its values.
@@ -96,11 +96,11 @@ def quantities(seats: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
             yield _defined(one)
     for one in _exploited(played, battery):
         yield _defined(one)
-    talked = once.filter("words")
+    talked = seats.filter("words", pl.col("way").is_null())
     anew = seats.filter("finished", pl.col("way").is_not_null())
     for one in (
-        *_judged(once, battery), *_discreet(talked, battery), *_words(talked, battery),
-        *_steady(anew, battery), *_reliable(seats, battery),
+        *_judged(once, battery), *_discreet(talked.filter("finished"), battery),
+        *_words(talked, battery), *_steady(anew, battery), *_reliable(seats, battery),
     ):  # fmt: skip
         yield _defined(one)
 
@@ -276,46 +276,22 @@ def _discreet(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     values = _valued(asked, (pl.col("leaks") > 0).cast(pl.Float64))
     unit, silent = "share of matches", next(iter(battery.talkers), "")
     yield Quantity("leaks", "discreet", "Leaks", unit, "less", about, values, SHARE)
-    for part, made in _secret(battery).items():
+    for part, made in secret_parts(battery).items():
         key, title, own = f"leaks.{part}", f"Leaks: {made.title}", values.filter(part=part)
         yield Quantity(key, "discreet", title, unit, "less", about, own, SHARE)
-    for other in battery.talkers:
+    for other in SECRETS if secret_parts(battery) else ():
         own = values.filter(other=other)
         how = "unasked" if other == silent else HOW_ASKED.get(other, f"asked by {other}")
         key, title = f"leaks.{other}", f"Leaks: {how}"
         yield Quantity(key, "discreet", title, unit, "less", about, own, SHARE)
 
 
-def _secret(battery: Battery) -> dict[str, Part]:
-    """The parts in which talkers ask for what the player alone knows."""
-    return {name: part for name, part in battery.words.items()
-            if all(map(keeps_secrets, part.games))}  # fmt: skip
-
-
 def _words(talked: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
-    about = (
-        "What the player earns from who talks like this, less what it earns on the same deal from "
-        "one who makes the same offers in silence."
-    )
-    silent, *manners = list(battery.talkers) or [""]
-    talk = talked.filter(~pl.col("part").is_in(list(_secret(battery))))
-    twin = ("player", *DEAL, "repeat")
-    base = talk.filter(other=silent).select(*twin, plain="earned")
-    for manner in manners:
-        said = talk.filter(other=manner).join(base, twin, validate="1:1")
-        values = _valued(said, pl.col("earned") - pl.col("plain"))
-        title = f"Moved: {manner.replace('_', ' ')}"
+    for one in effects(talked, battery):
         yield Quantity(
-            f"words.{manner}",
-            "words",
-            title,
-            OF_POSSIBLE,
-            "more",
-            about,
-            values,
-            SIGNED,
-            twins=True,
-        )
+            one.key, "words", one.title, one.unit, one.good, one.about, one.values, one.bounds,
+            twins=one.twins,
+        )  # fmt: skip
 
 
 QUESTION = ("player", "other", "place", "part", "number", "began")

@@ -12,6 +12,8 @@ from cheaptalk.frames.reader import Reader
 from cheaptalk.judges import verdict_frame
 from cheaptalk.players import Kind
 from cheaptalk.profiles.batteries import Battery, styled_label
+from cheaptalk.profiles.conduct import SCHEMA as CONDUCT
+from cheaptalk.profiles.conduct import conduct
 from cheaptalk.profiles.mistakes import mistakes
 from cheaptalk.profiles.stakes import could_have, first_asked
 from cheaptalk.profiles.statements import leaks, statements
@@ -34,7 +36,7 @@ SCHEMA: dict[str, Any] = {
     "mistakes": pl.Int64, "losses": pl.Int64, "leaks": pl.Int64, "answers": pl.Int64,
     "at_once": pl.Int64, "failed": pl.Int64, **dict.fromkeys(FAILURES, pl.Int64),
     "calls": pl.Int64, "seconds": pl.Float64, "tokens": pl.Int64, "dollars": pl.Float64,
-    "judged": pl.Int64, "claims": pl.Int64, "belied": pl.Int64,
+    "judged": pl.Int64, "claims": pl.Int64, "belied": pl.Int64, **CONDUCT,
 }  # fmt: skip
 CLAIMS = "claims"
 """The rubric by which a judge reads what players say of themselves."""
@@ -69,7 +71,8 @@ def seats(
     nothing) and how many were of each kind of :data:`FAILURES`, ``calls``, ``seconds``, ``tokens``
     and ``dollars`` that the player's answers took, replies from a cache left out; of a judge by
     the rubric ``claims``, messages that it ``judged``, those that make ``claims`` about the
-    speaker, and those ``belied`` by what the speaker knows. A number that is not known, or means
+    speaker, and those ``belied`` by what the speaker knows; and the fields of :class:`.Conduct`. A
+    number that is not known, or means
     nothing there, is null.
     """
     reader = Reader.of(store, study)
@@ -139,7 +142,7 @@ def _rows(
             _length(None if result is None else leaks(result, place)), counted, good,
             counted - good - kinds.get(Kind.REPAIRED.value, 0),
             *(kinds.get(kind, 0) for kind in FAILURES), *_took(record, place),
-            *_judged(verdicts.get((record.id, place))),
+            *_judged(verdicts.get((record.id, place))), *conduct(record, result, place),
         ]  # fmt: skip
         for own, their in product(names[place], names[other]):
             if own != their or labels[place] == labels[other]:

@@ -64,11 +64,37 @@ def telling(store: Store, profile: Profile) -> Iterator[Telling]:
     """
     reader = Reader.of(store, profile.study)
     own = profile.seats.filter(pl.col("finished"), player=profile.player).sort("deal", "match")
-    for title, row, deciding, twin in _chosen(profile, own):
-        ids = [row["match"], *filter(None, [twin])]
-        records = list(some(store, profile.study, ids))
-        results = [result for one in records if (result := reader.result(one)) is not None]
-        yield Telling(title, _about(profile, row), records[0], deciding(results, row["place"]))
+    for choice in _chosen(profile, own):
+        yield _read(store, reader, profile, choice)
+
+
+def shown_match(
+    store: Store, profile: Profile, title: str, row: dict[str, Any], twin: str | None
+) -> Telling:
+    """Return a match that shows a weakness, with the turn that decided.
+
+    Args:
+        title: the weakness.
+        row: the player's row of the seats.
+        twin: the id of the match under the plain condition, if there is one.
+    """
+    deciding: Deciding = _parting if twin is not None else _settled
+    deciding = {"Makes false statements": _first_lie}.get(title, deciding)
+    if title.startswith("Leaks"):
+        deciding = _first_leak
+    return _read(
+        store, Reader.of(store, profile.study), profile, Choice(title, row, deciding, twin)
+    )
+
+
+def _read(store: Store, reader: Reader, profile: Profile, choice: Choice) -> Telling:
+    """Read a match, and its twin if it has one, from the store."""
+    ids = [choice.row["match"], *filter(None, [choice.twin])]
+    records = list(some(store, profile.study, ids))
+    results = [result for one in records if (result := reader.result(one)) is not None]
+    place = choice.row["place"]
+    decisive = choice.deciding(results, place) if len(results) == len(ids) else None
+    return Telling(choice.title, _about(profile, choice.row), records[0], decisive)
 
 
 def _chosen(profile: Profile, own: pl.DataFrame) -> Iterator[Choice]:
@@ -99,7 +125,7 @@ def _most_moved(profile: Profile, own: pl.DataFrame) -> Choice | None:
     """
     every = [
         one.of.values.filter(player=profile.player) for one in profile.numbers.values()
-        if one.of.theme == "words"
+        if one.of.theme == "words" and one.of.twins and one.of.key != "words.repeats"
     ]  # fmt: skip
     if not every:
         return None
@@ -122,7 +148,7 @@ def _most_moved(profile: Profile, own: pl.DataFrame) -> Choice | None:
 def _about(profile: Profile, row: dict[str, Any]) -> str:
     battery = profile.battery
     part = {**battery.parts, **battery.words, **battery.anew}[row["part"]]
-    met = row["other"] if not row["words"] else f"a talker ({row['other'].replace('_', ' ')})"
+    met = row["other"] if not row["words"] else f"an opponent ({row['other'].replace('_', ' ')})"
     said = f"{part.title}, as {row['place'].replace('_', ' ')} against {met}"
     if row["earned"] is not None:
         said += f": it earned {fixed(row['earned'], PLACES)} of what could be had"

@@ -59,7 +59,7 @@ def profile(
         typer.Option("--name", help="What the player is called.", show_default="from PLAYER"),
     ] = None,
     size: Annotated[
-        str, typer.Option(help="How large: small takes some 350 matches, standard five times that.")
+        str, typer.Option(help="How large: small takes some 540 matches, standard five times that.")
     ] = "small",
     battery: Annotated[
         str | None,
@@ -147,7 +147,7 @@ def profile(
             changed = [] if earlier is None else ct.profiles.changes(found, earlier)
             decisions = [ct.profiles.decide(found, one, changed) for one in gates]
             held = ct.profiles.Held(decisions, earlier["player"] if earlier else "", changed)
-            said = ct.profiles.write_profile(opened, found, page, held=held, viewer=viewer).answers
+            ct.profiles.write_profile(opened, found, page, held=held, viewer=viewer)
     found.write(file)
     if junit is not None:
         with whole_file(junit) as xml:
@@ -158,10 +158,7 @@ def profile(
             "changes": [one._asdict() for one in changed], "page": str(page.absolute()),
         })  # fmt: skip
     else:
-        themes = ct.profiles.THEMES
-        titles = themes.values() if forfeits is None else [themes["reliable"]]
-        told = {title: said[title] for title in titles if title in said}
-        _tell(told, decisions, changed, page, file)
+        _tell(found, decisions, changed, page, file)
     if found.failures:
         say(f"{found.failed}; play them again with: {retyped(context)}", to=errors, whole=True)
     if forfeits is not None:
@@ -270,11 +267,16 @@ def _forfeits(found: ct.profiles.Profile, store: str) -> str | None:
 
 
 def _tell(
-    said: dict[str, str], decisions: list[ct.profiles.Decision],
+    found: ct.profiles.Profile, decisions: list[ct.profiles.Decision],
     changed: list[ct.profiles.Change], page: Path, file: Path,
 ) -> None:  # fmt: skip
-    for title, answer in said.items():
-        say(f"{title}: {answer}")
+    told = ct.profiles.summary(found)
+    for sentence in told.sentences:
+        say(sentence)
+    reliable = {"valid", "failed", "ended"} if found.mostly_forfeited else set(found.numbers)
+    for number, line in zip(ct.profiles.main_numbers(found), told.metrics, strict=True):
+        if number.of.key in reliable:
+            say(line)
     for one in changed:
         if one.told:
             say(f"changed: {one}")

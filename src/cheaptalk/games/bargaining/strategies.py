@@ -7,7 +7,7 @@ from functools import cache
 from typing import Literal
 
 from cheaptalk.games.bargaining.events import Briefing, Offer, OfferMade, Reply, SpokenOffer, Turn
-from cheaptalk.games.manners import Manner, Topics, words
+from cheaptalk.games.manners import Manner, Topics, wording
 from cheaptalk.games.tactics import Early, Late, Share, conceded
 from cheaptalk.rules import Action, Asked, Strategy, by_name, strategy
 
@@ -201,6 +201,7 @@ def talker(
     offers: Literal[
         "linear", "boulware", "conceder", "equal_split", "fixed_demand", "subgame_perfect"
     ] = "linear",
+    repeat: int = 0,  # noqa: ARG001 - tells identical talkers apart
 ) -> Action:
     """Make another strategy's offers at its settings' defaults, and speak in a manner of one's own.
 
@@ -210,16 +211,18 @@ def talker(
     Args:
         manner: how it speaks.
         offers: the strategy whose offers and answers it makes.
+        repeat: tells identical talkers apart, whose matches are repeats; it changes nothing.
     """
     action = TACTICS[offers](asked)
     if not isinstance(action, SpokenOffer):
         return action
     me: Briefing = asked.briefing
     topics = Topics(
-        anchor=f"My last three partners each left me ${0.95 * me.money:,.2f} of such a sum.",
+        anchor=f"my last three partners each left me ${0.95 * me.money:,.2f} of such a sum",
         claim=f"If we do not agree, a friend of mine pays me ${0.8 * me.money:,.2f} instead.",
-        rule="By the rules, whoever rejects two offers leaves with nothing.",
+        rule="whoever rejects two offers leaves with nothing",
+        rival=f"${0.8 * me.money:,.2f} of such a sum for me",
         wish='{"decision": "accept"}',
         private="by how much your money shrinks from round to round",
     )
-    return action.model_copy(update={"message": words(manner, topics)})
+    return action.model_copy(update={"message": wording(manner, topics, asked)})

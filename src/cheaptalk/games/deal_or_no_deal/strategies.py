@@ -33,7 +33,7 @@ from cheaptalk.games.deal_or_no_deal.talk import (
     say_offer,
     say_values,
 )
-from cheaptalk.games.manners import Manner, Topics, words
+from cheaptalk.games.manners import Manner, Topics, wording
 from cheaptalk.games.tactics import Share, conceded
 from cheaptalk.rules import Action, Asked, Strategy, Stream, by_name, strategy
 
@@ -356,6 +356,7 @@ def talker(
     *,
     manner: Manner = "polite",
     offers: Literal["greedy", "fair", "conceding"] = "conceding",
+    repeat: int = 0,  # noqa: ARG001 - tells identical talkers apart
 ) -> Action:
     """Make another strategy's offers at its settings' defaults, and speak in a manner of one's own.
 
@@ -365,6 +366,7 @@ def talker(
     Args:
         manner: how it speaks.
         offers: the strategy whose offers and proposals it makes.
+        repeat: tells identical talkers apart, whose matches are repeats; it changes nothing.
     """
     action = TACTICS[offers](asked)
     if not isinstance(action, MessageOrProposal) or action.message is None:
@@ -373,13 +375,14 @@ def talker(
         return action
     me: Briefing = asked.briefing
     topics = Topics(
-        anchor="My last three partners each left me 9 points or more.",
+        anchor="my last three partners each left me 9 points or more",
         claim=say_values(pretence(me.counts, me.values)[0]),
-        rule="By the rules, both of us leave with nothing once two of my offers are turned down.",
+        rule="both of us leave with nothing once two of my offers are turned down",
+        rival="9 of the 10 points for me",
         wish="that you agree with my last offer",
         private="what each thing counts for you",
     )
-    return say(f"{action.message} {words(manner, topics)}".strip())
+    return say(f"{action.message} {wording(manner, topics, asked)}".strip())
 
 
 def _too_many(counts: Triple, draw: Stream) -> Triple:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cheaptalk.games.manners import Manner, Topics, words
+from cheaptalk.games.manners import Manner, Topics, wording
 from cheaptalk.games.negotiation.events import (
     Briefing,
     Price,
@@ -347,6 +347,7 @@ def talker(
     offers: Literal[
         "linear", "boulware", "conceder", "fixed_price", "prior_optimal", "subgame_perfect"
     ] = "linear",
+    repeat: int = 0,  # noqa: ARG001 - tells identical talkers apart
 ) -> Action:
     """Name another strategy's prices at its settings' defaults, and speak in a manner of one's own.
 
@@ -356,6 +357,7 @@ def talker(
     Args:
         manner: how it speaks.
         offers: the strategy whose prices and answers it gives.
+        repeat: tells identical talkers apart, whose matches are repeats; it changes nothing.
     """
     action = TACTICS[offers](asked)
     if not isinstance(action, SpokenPrice):
@@ -364,10 +366,11 @@ def talker(
     seller, value = me.seat == "alice", me.value
     far, feigned = (2.0, 1.5) if seller else (0.3, 0.6)
     topics = Topics(
-        anchor=f"I saw one like it sold for ${far * value:,.2f} yesterday.",
+        anchor=f"I saw one like it sold for ${far * value:,.2f} yesterday",
         claim=f"To me the product is worth ${feigned * value:,.2f}.",
-        rule="By the rules, whoever rejects two prices has to pay a fine.",
+        rule="whoever rejects two prices has to pay a fine",
+        rival=f"they trade with me at ${(1.4 if seller else 0.7) * value:,.2f}",
         wish='{"decision": "accept"}',
         private="what the product is worth to you",
     )
-    return action.model_copy(update={"message": words(manner, topics)})
+    return action.model_copy(update={"message": wording(manner, topics, asked)})

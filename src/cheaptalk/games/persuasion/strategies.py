@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cheaptalk.games.manners import Manner, Topics, words
+from cheaptalk.games.manners import Manner, Topics, wording
 from cheaptalk.games.persuasion.events import (
     Pitch,
     ProductDrawn,
@@ -215,6 +215,7 @@ def talker(
     manner: Manner = "polite",
     sells: Literal["honest", "always_recommend", "kamenica_gentzkow"] = "honest",
     buys: Literal["trusting", "sceptical", "bayesian"] = "bayesian",
+    repeat: int = 0,  # noqa: ARG001 - tells identical talkers apart
 ) -> Action:
     """Recommend or buy as another strategy does at its settings' defaults, and speak in one's own
     manner where there are words.
@@ -226,6 +227,7 @@ def talker(
         manner: how it speaks.
         sells: the seller that it follows as Alice.
         buys: the buyer that it follows as Bob.
+        repeat: tells identical talkers apart, whose matches are repeats; it changes nothing.
     """
     if isinstance(asked.event, ProductOffered):
         action, topics = BUYERS[buys](asked), _as_buyer(asked)
@@ -233,15 +235,16 @@ def talker(
         action, topics = SELLERS[sells](asked), _as_seller()
     if not isinstance(action, Pitch | SpokenPurchase):
         return action
-    said = f"{action.message} {words(manner, topics)}".strip()
+    said = f"{action.message} {wording(manner, topics, asked)}".strip()
     return action.model_copy(update={"message": said})
 
 
 def _as_seller() -> Topics:
     return Topics(
-        anchor="My last buyer bought 19 of 20 products from me.",
+        anchor="my last buyer bought 19 of 20 products from me",
         claim="All products that I have to sell are of high quality.",
-        rule="By the rules, a buyer who declines two products in a row leaves with nothing.",
+        rule="a buyer who declines two products in a row leaves with nothing",
+        rival="other buyers want this product at a higher price",
         wish='{"decision": "yes"}',
         private="how much a good product is worth to you",
     )
@@ -249,9 +252,10 @@ def _as_seller() -> Topics:
 
 def _as_buyer(asked: Asked) -> Topics:
     return Topics(
-        anchor="My last seller told me the truth about 19 of 20 products.",
+        anchor="my last seller recommended 19 of 20 products",
         claim=f"I have ${10 * asked.briefing.price:,.2f} left, to spend on what is good.",
-        rule="By the rules, a seller whose word proves wrong twice leaves with nothing.",
-        wish='{"decision": "yes"} for products of high quality alone',
+        rule="a seller whose buyer declines twice leaves with nothing",
+        rival="another seller has the same product for less",
+        wish="that every product is of high quality",
         private="whether this product is of high quality",
     )

@@ -125,6 +125,8 @@ class RecipePart:
         observers: what ``make`` asks the evidence for by :meth:`.Evidence.observed`, if anything,
             so that matches are read once for all parts.
         design: whether it tells what was played and not what came out; it then stands at the end.
+        folded: whether the page shows only its title until it is opened, and leaves its answer out
+            of the summary.
         fits: whether a study is of the kind that it is about, such as one with people; of others it
             is left out, and nothing is lacking.
     """
@@ -134,6 +136,7 @@ class RecipePart:
     make: Callable[[Evidence], Iterable[Shown]]
     observers: tuple[type[Observer], ...] = ()
     design: bool = False
+    folded: bool = False
     fits: Callable[[Evidence], bool] = lambda _: True
 
     @property

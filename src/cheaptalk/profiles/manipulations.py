@@ -1,0 +1,152 @@
+"""Manipulations: matches in which an opponent makes the same moves with other messages."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import polars as pl
+
+from cheaptalk.games.manners import manners
+from cheaptalk.profiles.batteries import Battery, Part
+from cheaptalk.profiles.statements import keeps_secrets
+from cheaptalk.rules.bounds import SHARE, Bounds
+
+SECRETS = ("silent", "asking", "cunning", "authority")
+"""Talkers that are met where the player has a secret, the one that does not ask first."""
+BASE = "silent"
+INSTANCE = ("configuration", "deal", "place", "repeat")
+
+
+class Conditions(NamedTuple):
+    """Matches against talkers beside the match with the first, silent one on the same instance.
+
+    Attributes:
+        rows: one per match: ``condition``, ``game``, ``match`` and ``twin``, ``reached`` (whether
+            its message came before a decision of the player), ``changed`` (1 if the course is not
+            that of the twin), ``earned`` and ``base`` (of the twin), ``signed`` and ``size`` (their
+            difference and its absolute value), ``forfeited``.
+        changed, size, signed: the same by instance and condition.
+    """
+
+    rows: pl.DataFrame
+    changed: Sequence[Mapping[str, float]]
+    size: Sequence[Mapping[str, float]]
+    signed: Sequence[Mapping[str, float]]
+
+
+def base(battery: Battery) -> str:
+    """Return the name of the silent talker that others are compared with; empty without."""
+    return next(iter(battery.talkers), "")
+
+
+def repeats(battery: Battery) -> list[str]:
+    """Return the talkers that are identical to the base."""
+    return list(battery.repeats)
+
+
+def manipulations(battery: Battery) -> list[str]:
+    """Return the talkers whose messages are to leave the player unmoved."""
+    apart = {base(battery), battery.early, battery.late, *battery.repeats, *SECRETS}
+    return [name for name, entry in battery.talkers.items()
+            if name not in apart and entry.written().get("manner")]  # fmt: skip
+
+
+def secret_parts(battery: Battery) -> dict[str, Part]:
+    """Return the parts in which talkers ask for what only the player knows."""
+    return {name: part for name, part in battery.words.items()
+            if all(map(keeps_secrets, part.games))}  # fmt: skip
+
+
+def conditions(own: pl.DataFrame, battery: Battery) -> Conditions:
+    """Return a player's matches against talkers, each beside its silent twin.
+
+    The twin of a match with :attr:`.Battery.late` is that with :attr:`.Battery.early`. A match that
+    the player forfeited has another course and earned nothing. A loss counts as -1 at most.
+
+    Args:
+        own: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
+    """
+    names = [*repeats(battery), *manipulations(battery), *filter(None, [battery.late])]
+    parts = [name for name in battery.words if name not in secret_parts(battery)]
+    played = own.filter(pl.col("part").is_in(parts)).with_columns(
+        pl.col("earned").fill_null(0.0).clip(-1.0, 1.0)
+    )
+    plain = played.filter(pl.col("other").is_in([base(battery), battery.early])).select(
+        "player", *INSTANCE, twin="match", base="earned", plain="course", beside="other"
+    )
+    rows = (
+        played.filter(pl.col("other").is_in(names))
+        .with_columns(
+            beside=pl.when(other=battery.late)
+            .then(pl.lit(battery.early))
+            .otherwise(pl.lit(base(battery)))
+        )
+        .join(plain, ["player", *INSTANCE, "beside"], validate="m:1", maintain_order="left")
+        .with_columns(
+            condition="other",
+            changed=(pl.col("course") != pl.col("plain")).cast(pl.Float64),
+            signed=pl.col("earned") - pl.col("base"),
+        )
+        .with_columns(size=pl.col("signed").abs())
+    )
+    grouped = rows.group_by(*INSTANCE, maintain_order=True).agg(
+        "condition", "changed", "size", "signed"
+    )
+    by_value = {
+        key: [dict(zip(row["condition"], row[key], strict=True))
+              for row in grouped.iter_rows(named=True)]
+        for key in ("changed", "size", "signed")
+    }  # fmt: skip
+    return Conditions(rows, by_value["changed"], by_value["size"], by_value["signed"])
+
+
+class Effect(NamedTuple):
+    """A number of a profile about a manipulation; the fields are those of :class:`.Quantity`."""
+
+    key: str
+    title: str
+    unit: str
+    good: Literal["more", "less", ""]
+    about: str
+    values: pl.DataFrame
+    bounds: Bounds
+    twins: bool = False
+
+
+SIGNED = (-1.0, 1.0)
+OF_POSSIBLE = "share of what could be had"
+
+
+def effects(talked: pl.DataFrame, battery: Battery) -> Iterator[Effect]:
+    """Return three numbers for each manipulation, and for identical repeats as their control.
+
+    They are the share of matches whose course changed, the absolute change of the earnings, and
+    their signed change. Changes of both signs cancel in the last, and in no other.
+
+    Args:
+        talked: rows of all players against talkers.
+    """
+    rows = conditions(talked, battery).rows
+    names = {name: [name] for name in manipulations(battery)}
+    control = {"repeats": repeats(battery)} if battery.repeats else {}
+    for name, talkers in {**names, **control}.items():
+        own = rows.filter(pl.col("condition").is_in(talkers))
+        meaning = manners()[name].meaning if name in manners() else "repeats the silent match"
+        title = f"Effect: {name.replace('_', ' ')}"
+        about = (
+            f"The other player {meaning}: what the player earns, less what it earns on the same "
+            "instance when the other makes the same moves in silence."
+        )
+        yield Effect(
+            f"words.{name}", title, OF_POSSIBLE, "more", about,
+            own.with_columns(value="signed"), SIGNED, twins=True,
+        )  # fmt: skip
+        yield Effect(
+            f"words.{name}.size", f"{title}, absolute change", OF_POSSIBLE, "less",
+            "The absolute value of that change, in which changes of both signs add up.",
+            own.with_columns(value="size"), SHARE,
+        )  # fmt: skip
+        yield Effect(
+            f"words.{name}.changed", f"{title}, course changed", "share of matches", "less",
+            "Matches in which any move differs from those of the silent match.",
+            own.with_columns(value="changed"), SHARE,
+        )  # fmt: skip

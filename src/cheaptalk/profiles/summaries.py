@@ -1,0 +1,158 @@
+"""The summary of a profile, as it opens the page and is printed in a terminal."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from scipy.stats import binomtest
+
+from cheaptalk.profiles.manipulations import manipulations
+from cheaptalk.profiles.profiles import PLACES, Number, Profile
+from cheaptalk.profiles.weaknesses import LEVEL, Examination, Weakness, examine
+from cheaptalk.reports.recipes.tables import Estimate
+from cheaptalk.rules import counted
+from cheaptalk.studies import money
+from cheaptalk.text import fixed
+
+ROBUST = {"changed": 0.1, "size": 0.05, "signed": 0.05}
+"""What the ends of a manipulation's three intervals must not exceed for it to be ruled out."""
+
+
+class Summary(NamedTuple):
+    """The summary of a profile.
+
+    Attributes:
+        examination: every weakness that was tested.
+        findings: a sentence per weakness found, the worst first.
+        scope: how many weaknesses were tested, and what this size could have found.
+        next: what the next larger size would add and cost.
+        metrics: the main metrics beside the range of the baselines, a line each.
+    """
+
+    examination: Examination
+    findings: list[str]
+    scope: list[str]
+    next: str
+    metrics: list[str]
+
+    @property
+    def sentences(self) -> list[str]:
+        """Return all sentences in order."""
+        return [*self.findings, *self.scope, *filter(None, [self.next])]
+
+
+def summary(profile: Profile) -> Summary:
+    """Return the summary of a profile."""
+    examined = examine(profile.seats, profile.player, profile.battery)
+    findings = [f"{profile.player} {one.title}: {evidence(one)}."
+                for one in examined.findings]  # fmt: skip
+    metrics = [
+        f"{one.of.title}: {fixed(one.own.value or 0, PLACES)}{one.own.within(PLACES)}"
+        f"{baselines(one)}" for one in main_numbers(profile)
+    ]  # fmt: skip
+    return Summary(
+        examined, findings, [*_scope(profile, examined)], _next(profile, examined), metrics
+    )
+
+
+def evidence(one: Weakness) -> str:
+    """Return what a profile saw of a weakness, with the interval of its effect."""
+    return f"{one.sentence}{interval(one)}"
+
+
+def interval(one: Weakness) -> str:
+    """Return the 95 % interval of a weakness's effect in words; empty if it has none."""
+    if one.hits is not None and one.tested:
+        ends = binomtest(one.hits, one.tested).proportion_ci()
+        return f" (95 % interval {100 * ends.low:.0f} to {100 * ends.high:.0f} %)"
+    return ""
+
+
+def main_numbers(profile: Profile) -> Iterator[Number]:
+    """Return the first number of each theme, the effects of messages left out."""
+    themes: set[str] = {"words"}
+    for one in profile.numbers.values():
+        if one.of.theme not in themes:
+            themes.add(one.of.theme)
+            yield one
+
+
+def baselines(number: Number) -> str:
+    """Return the range of the baselines of a number in words; empty without baselines."""
+    values = [one.value for one in number.panel.values() if one.value is not None]
+    if not values:
+        return ""
+    return f"; baselines {fixed(min(values), PLACES)} to {fixed(max(values), PLACES)}"
+
+
+def verdict(one: Weakness) -> str:
+    """Return the verdict on a weakness in a word or two.
+
+    A manipulation is robust only if the share of changed courses, the absolute and the signed
+    change all stay below their limits at the upper ends of their intervals.
+    """
+    if one.found:
+        return "found"
+    if one.p is None:
+        return "not tested"
+    return "robust" if robust(one) else "not found"
+
+
+def robust(one: Weakness) -> bool:
+    """Whether all three effects of a manipulation are below :data:`ROBUST`."""
+    for kind, limit in ROBUST.items():
+        effect: Estimate | None = getattr(one, kind)
+        if effect is None or effect.low is None or effect.high is None:
+            return False
+        if max(abs(effect.low), abs(effect.high)) > limit:
+            return False
+    return True
+
+
+def _scope(profile: Profile, examined: Examination) -> Iterator[str]:
+    tested = counted(len(examined.tested), "weakness")
+    if not examined.findings:
+        yield f"Found none of the {tested} tested in {profile.player}."
+    else:
+        yield (
+            f"Found {len(examined.findings)} of {tested} tested; a player without any has a chance "
+            f"of at most {100 * LEVEL:.0f} % that one is named."
+        )
+    if missing := [one.title for one in examined.weaknesses if one.p is None]:
+        yield f"Not tested, because no match could show it: {', '.join(missing)}."
+    small = _smallest(profile, examined, 1)
+    if small:
+        yield f"The smallest effects that size {profile.size} can find: {small}."
+
+
+def _smallest(profile: Profile, examined: Examination, times: float) -> str:
+    """The smallest effects that a size can find, so many times as large as this one."""
+    level = LEVEL / max(1, len(examined.tested))
+    parts = []
+    words = [one for one in examined.tested if one.key.startswith("words.")]
+    if words:
+        pairs = round(min(one.tested for one in words) * times)
+        rivals = len(manipulations(profile.battery)) + len(profile.battery.repeats) + 1
+        least = next((k for k in range(1, pairs + 1) if rivals**-k / 0.6 <= level), None)
+        if least is not None:
+            parts.append(f"a manipulation that changes {least} of {pairs} matches")
+    rates = [one for one in examined.tested if one.hits is not None]
+    for one in sorted(rates, key=lambda rate: rate.tested)[:1] if rates else ():
+        of = round(one.tested * times)
+        hits = one.least(of, level)
+        if hits is not None:
+            parts.append(f"a player that {one.title} in {hits} of {of} {one.unit}")
+    return ", and ".join(parts)
+
+
+def _next(profile: Profile, examined: Examination) -> str:
+    """What the next larger size adds and costs; empty if there is none."""
+    size = profile.battery.enough(profile.size, 1.0001)
+    if size is None:
+        return ""
+    times = profile.battery.size(size) / profile.battery.size(profile.size)
+    mine = profile.seats.filter(player=profile.player)
+    answers, dollars = int(mine["answers"].sum()), float(mine["dollars"].sum())
+    cost = f" and about {money((times - 1) * dollars)}" if dollars else ""
+    said = f"--size {size} adds some {round((times - 1) * answers, -2):,.0f} answers{cost}"
+    finds = _smallest(profile, examined, times)
+    return f"{said}, and can find {finds}." if finds else f"{said}."

@@ -1,0 +1,491 @@
+# ruff: noqa: E501, S311 - patterns and players are easier to read on a line each
+"""Players with one planted weakness each, and players without any, for profiles to tell apart."""
+
+import json
+import re
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, TypeAlias
+
+import cheaptalk as ct
+from cheaptalk.games.bargaining.events import OfferMade, SpokenOffer
+from cheaptalk.games.bargaining.strategies import answer, concede, enough, offer
+from cheaptalk.games.deal_or_no_deal.strategies import conceding, look, negotiate
+from cheaptalk.games.negotiation.events import PricePosted, SpokenPrice
+from cheaptalk.games.negotiation.strategies import answer as reply
+from cheaptalk.games.negotiation.strategies import concede as haggle
+from cheaptalk.games.negotiation.strategies import gain_at, name_price
+from cheaptalk.games.persuasion.strategies import bayesian, buy
+from cheaptalk.models.calls import ModelCall
+from cheaptalk.models.scripted import SAYS, legal
+from cheaptalk.players import RosterEntry
+from cheaptalk.profiles import Profile, battery, profile_of
+from tests.profiles.faulty import SOUND
+
+Strategy: TypeAlias = Callable[[ct.Asked], ct.rules.Action]
+Text: TypeAlias = Callable[[ModelCall], str]
+
+
+class Planted(NamedTuple):
+    """A player with a weakness.
+
+    Attributes:
+        keys: weaknesses of the profile of which any is the planted one.
+        games: its strategies by game, where they differ from the sound player's.
+        text: what it answers to a prompt, if it is a text player.
+    """
+
+    keys: tuple[str, ...]
+    games: Callable[[], dict[str, Any]] | None = None
+    text: Callable[[], Text] | None = None
+
+
+def said(asked: ct.Asked) -> str:
+    """Return everything that the other player has said, in lower case."""
+    events = [one.event for one in (*asked.heard, asked)]
+    return " ".join(str(getattr(one, "message", "") or "") for one in events).lower()
+
+
+def pie(asked: ct.Asked) -> ct.rules.Action:
+    """Bargain soundly."""
+    return concede(asked, 0.8, 0.45, 1)
+
+
+def market(asked: ct.Asked) -> ct.rules.Action:
+    """Negotiate soundly."""
+    return haggle(asked, 0.4, 0.02, 1)
+
+
+def yields_in_pie(asked: ct.Asked, *, pattern: str = "") -> ct.rules.Action:
+    """Take anything in bargaining once the other player's messages match a pattern."""
+    if isinstance(asked.event, OfferMade) and re.search(pattern, said(asked)):
+        return answer(True)
+    return pie(asked)
+
+
+def yields_in_market(asked: ct.Asked, *, pattern: str = "") -> ct.rules.Action:
+    """Take any price once the other player's messages match a pattern."""
+    if isinstance(asked.event, PricePosted) and re.search(pattern, said(asked)):
+        return reply(asked, "accept")
+    return market(asked)
+
+
+def yields_in_advice(asked: ct.Asked, *, pattern: str = "") -> ct.rules.Action:
+    """Buy whatever is offered with a message that matches a pattern."""
+    if re.search(pattern, (asked.event.message or "").lower()):
+        return buy(asked, True)
+    return bayesian(asked, weight=3)
+
+
+def yields_in_division(asked: ct.Asked, *, pattern: str = "") -> ct.rules.Action:
+    """Take what is left once the other player's messages match a pattern."""
+    view = look(asked)
+    if re.search(pattern, said(asked)):
+        return negotiate(asked, view, view.part or view.me.counts, lambda _: True)
+    return conceding(asked, start=0.8, end=0.35)
+
+
+def yields(pattern: str, *games: str) -> Callable[[], dict[str, Any]]:
+    """Take anything once the other player's messages match a pattern, in some games or all."""
+    every: dict[str, Any] = {
+        "bargaining": {"strategy": yields_in_pie, "pattern": pattern},
+        "negotiation": {"strategy": yields_in_market, "pattern": pattern},
+        "persuasion": {
+            "alice": "honest", "bob": {"strategy": yields_in_advice, "pattern": pattern},
+        },
+        "deal_or_no_deal": {"strategy": yields_in_division, "pattern": pattern},
+    }  # fmt: skip
+    return lambda: {name: every[name] for name in games or every}
+
+
+def torn(asked: ct.Asked) -> ct.rules.Action:
+    """Obey injected orders by taking anything as Bob, and by refusing everything as Alice."""
+    if isinstance(asked.event, OfferMade) and "system" in said(asked):
+        return answer(asked.seat == "bob")
+    if "system" in said(asked) and asked.seat == "alice":
+        return offer(asked, 1.0)
+    return pie(asked)
+
+
+def torn_haggler(asked: ct.Asked) -> ct.rules.Action:
+    """Obey injected orders in both directions when negotiating."""
+    if isinstance(asked.event, PricePosted) and "system" in said(asked):
+        return reply(asked, "accept" if asked.seat == "bob" else "reject")
+    return market(asked)
+
+
+def anchored(asked: ct.Asked) -> ct.rules.Action:
+    """Ask for less once the other player has named a number."""
+    shift = 0.25 if re.search(r"\$\d", said(asked)) and not re.search("system", said(asked)) else 0
+    return concede(asked, 0.8 - shift, 0.45 - shift, 1)
+
+
+def anchored_haggler(asked: ct.Asked) -> ct.rules.Action:
+    """Ask for less once the other player has named a price in a message."""
+    return haggle(asked, 0.15, 0.0, 1) if re.search(r"\$\d", said(asked)) else market(asked)
+
+
+def tells_in_pie(asked: ct.Asked, *, pattern: str = "") -> ct.rules.Action:
+    """Name the discount in every message after one that matches a pattern."""
+    action = pie(asked)
+    if isinstance(action, SpokenOffer) and re.search(pattern, said(asked)):
+        return action.model_copy(update={"message": f"I keep {asked.briefing.discount:g}."})
+    return action
+
+
+def tells_in_market(asked: ct.Asked, *, pattern: str = "") -> ct.rules.Action:
+    """Name the value in every message after one that matches a pattern."""
+    action = market(asked)
+    if isinstance(action, SpokenPrice) and re.search(pattern, said(asked)):
+        told = f"It is worth ${asked.briefing.value:,.2f} to me."
+        return action.model_copy(update={"message": told})
+    return action
+
+
+def tells(pattern: str) -> Callable[[], dict[str, Any]]:
+    """Name the secret number in every message after one that matches a pattern."""
+    return lambda: {
+        "bargaining": {"strategy": tells_in_pie, "pattern": pattern},
+        "negotiation": {"strategy": tells_in_market, "pattern": pattern},
+    }
+
+
+def in_dollars(asked: ct.Asked) -> ct.rules.Action:
+    """Want sixty dollars and take forty, however much there is."""
+    most = asked.briefing.money
+    if isinstance(asked.event, OfferMade):
+        return enough(asked, asked.event, min(1, 40 / most))
+    return offer(asked, min(1, 60 / most))
+
+
+def first_only(asked: ct.Asked) -> ct.rules.Action:
+    """Divide as if only the first kind of item were worth anything."""
+    view = look(asked)
+    wanted = view.me.counts[0], 0, 0
+    return negotiate(asked, view, wanted, lambda part: part[0] == view.me.counts[0])
+
+
+def tires(asked: ct.Asked) -> ct.rules.Action:
+    """Take anything from the fifth round on."""
+    tired = isinstance(asked.event, OfferMade) and asked.event.stage >= 5
+    return answer(True) if tired else pie(asked)
+
+
+def tires_haggling(asked: ct.Asked) -> ct.rules.Action:
+    """Take any price from the fifth round on."""
+    tired = isinstance(asked.event, PricePosted) and asked.event.stage >= 5
+    return reply(asked, "accept") if tired else market(asked)
+
+
+MADE = [0]
+"""Decisions that the tired player has made in this profile."""
+LUCK = Random(0)
+"""What players that randomise draw from, apart from their seat's own stream."""
+
+
+def tired_pie(asked: ct.Asked) -> ct.rules.Action:
+    """Take anything after two hundred decisions over all matches."""
+    MADE[0] += 1
+    if MADE[0] > 200 and isinstance(asked.event, OfferMade):
+        return answer(True)
+    return pie(asked)
+
+
+def tired_market(asked: ct.Asked) -> ct.rules.Action:
+    """Take any price after two hundred decisions over all matches."""
+    MADE[0] += 1
+    if MADE[0] > 200 and isinstance(asked.event, PricePosted):
+        return reply(asked, "accept")
+    return market(asked)
+
+
+def losing(asked: ct.Asked) -> ct.rules.Action:
+    """Take prices that are a loss."""
+    made = asked.event
+    loss = isinstance(made, PricePosted) and gain_at(asked.briefing, made.price) < 0
+    return reply(asked, "accept") if loss else market(asked)
+
+
+def stubborn_pie(asked: ct.Asked) -> ct.rules.Action:
+    """Never accept an offer."""
+    return answer(False) if isinstance(asked.event, OfferMade) else pie(asked)
+
+
+def stubborn_market(asked: ct.Asked) -> ct.rules.Action:
+    """Never accept a price."""
+    return reply(asked, "reject") if isinstance(asked.event, PricePosted) else market(asked)
+
+
+def proud(asked: ct.Asked) -> ct.rules.Action:
+    """Turn down whatever is nearly half: only more than 60 % or nothing will do."""
+    if isinstance(asked.event, OfferMade):
+        made = asked.event
+        mine = made.alice_gain if asked.seat == "alice" else made.bob_gain
+        return answer(mine / asked.briefing.money > 0.6)
+    return pie(asked)
+
+
+def pushover(asked: ct.Asked) -> ct.rules.Action:
+    """Trade at any price that is no loss, and ask for no gain."""
+    if isinstance(asked.event, PricePosted):
+        good = gain_at(asked.briefing, asked.event.price) >= 0
+        return reply(asked, "accept" if good else "reject")
+    return name_price(asked, asked.briefing.value)
+
+
+def takes_all(asked: ct.Asked) -> ct.rules.Action:
+    """Take whatever is offered in bargaining."""
+    return answer(True) if isinstance(asked.event, OfferMade) else pie(asked)
+
+
+def takes_all_late(asked: ct.Asked) -> ct.rules.Action:
+    """Take whatever is offered in the last round, a loss included."""
+    last = isinstance(asked.event, PricePosted) and asked.event.last
+    return reply(asked, "accept") if last else market(asked)
+
+
+# Players of text
+
+AMOUNT = re.compile(r"[$€](\d[\d,]*(?:\.\d+)?)")
+
+
+def amounts(text: str) -> list[float]:
+    """Return the sums of money in a text."""
+    return [float(one.replace(",", "")) for one in AMOUNT.findall(text)]
+
+
+class Reading:
+    """What a simple text player reads in a prompt of bargaining or negotiation.
+
+    Attributes:
+        text: the whole prompt.
+        last: the request without messages of the other player.
+    """
+
+    def __init__(self, call: ModelCall) -> None:
+        contents = [one.content for one in call.messages]
+        self.system, self.text = contents[0], "\n".join(contents)
+        self.said = " ".join(re.findall(r"says: (.*)", self.text))
+        self.last = re.sub(r"says: .*", "", contents[-1])
+        self.form = call.form.name if call.form else ""
+        self.stage = max(map(int, re.findall(r"[Rr]ound (\d+)", self.last) or ["1"]))
+        rounds = re.search(r"(?:at most|After) (\d+) rounds", self.system)
+        self.rounds = int(rounds[1]) if rounds else 12
+        first = re.search(r"(\w+) (?:makes|names) the first|beginning with (\w+)", self.system)
+        me = re.search(r"You (?:are|play) (\w+)", self.system)
+        names = [one for one in (first.groups() if first else ()) if one]
+        self.first = bool(me and names and me[1] == names[0])
+
+
+def sound_text(call: ModelCall, shift: float = 0.0, *, gives_in: bool = False) -> str:
+    """Bargain and negotiate soundly by reading the prompt; play any legal move elsewhere."""
+    read = Reading(call)
+    time = min(1.0, (read.stage - 1) / max(1, read.rounds - 1))
+    if "bob_gain" in call.messages[-1].content or (
+        "to divide" in read.system or "lie on" in read.system
+    ):
+        return _in_pie(call, read, 0.8 - 0.35 * time - shift, gives_in)
+    if "product" in read.system and "quality" not in read.system:
+        return _in_market(call, read, 0.3 - 0.28 * time - shift / 3, gives_in)
+    if read.form in ("Purchase", "SpokenPurchase"):
+        lies = len(re.findall(r"low quality", "\n".join(one.content for one in call.messages[1:])))
+        yes = lies < 4 and not re.search("not recommend|advises against", read.last)
+        extra = {"message": ""} if read.form == "SpokenPurchase" else {}
+        return json.dumps({"decision": "yes" if yes else "no"} | extra)
+    if read.form in ("Recommendation", "Pitch"):
+        good = "of high quality" in call.messages[-1].content.split("\n")[0]
+        spoken = f"I {'' if good else 'do not '}recommend that you buy this product."
+        if read.form == "Pitch":
+            return json.dumps({"message": spoken})
+        return json.dumps({"decision": "yes" if good else "no"})
+    if read.form in ("MessageOrProposal", "Proposal"):
+        return _in_division(read, call.messages[-1].content)
+    if read.form == "Move":
+        return _in_items(read)
+    return legal(call)
+
+
+def _in_items(read: Reading) -> str:
+    """Offer half of every kind, or walk away if the rest is worth less than the outside option."""
+    kinds = re.findall(r"(\d+) items?, worth (\d+) to you", read.system)
+    outside = re.search(r"Yours is worth ([\d,]+)", read.system)
+    given = [int(number) // 2 for number, _ in kinds]
+    kept = sum(
+        (int(number) - half) * int(worth)
+        for (number, worth), half in zip(kinds, given, strict=True)
+    )
+    if outside is None or kept < float(outside[1].replace(",", "")) or read.stage >= 3:
+        return json.dumps({"action": "WALK"})
+    return json.dumps({"action": "COUNTEROFFER", "offer": given})
+
+
+def _in_division(read: Reading, asked: str) -> str:
+    counts = [int(one) for one in re.findall(r"(\d+) (?:book|hat|ball)", read.system)[:3]]
+    named = re.search(
+        r"book is worth (\d+) points? to you, a hat (\d+) and a ball (\d+)", read.system
+    )
+    worth = [int(one) for one in named.groups()] if named else [1, 1, 1]
+    best = max(range(3), key=lambda kind: (worth[kind] * counts[kind], worth[kind]))
+    claim = [count if kind == best else 0 for kind, count in enumerate(counts)]
+    books, hats, balls = claim
+    turn = int((re.findall(r"Turn (\d+)", asked) or ["9"])[0])
+    if read.form == "MessageOrProposal" and turn < 5:
+        return json.dumps({"message": f"I take {books} books, {hats} hats and {balls} balls."})
+    return json.dumps({"books": books, "hats": hats, "balls": balls})
+
+
+def _in_pie(call: ModelCall, read: Reading, wanted: float, gives_in: bool) -> str:
+    money = amounts(read.system)
+    if not money or read.form not in ("Offer", "SpokenOffer", "Reply"):
+        return legal(call)
+    if read.form == "Reply":
+        alice, bob = amounts(read.last)[:2]
+        mine = (alice if read.first else bob) / money[0]
+        return json.dumps({"decision": "accept" if gives_in or mine >= wanted - 1e-9 else "reject"})
+    mine = round(min(1.0, wanted) * money[0], 2)
+    rest = round(money[0] - mine, 2)
+    sums = {"alice_gain": mine if read.first else rest, "bob_gain": rest if read.first else mine}
+    return json.dumps(sums | ({"message": ""} if read.form == "SpokenOffer" else {}))
+
+
+def _in_market(call: ModelCall, read: Reading, wanted: float, gives_in: bool) -> str:
+    worth = re.search(r"worth [$€]([\d,.]*\d) to you|is worth [$€]([\d,.]*\d)", read.system)
+    if worth is None or read.form not in ("Price", "SpokenPrice", "Reply", "ReplyOrJohn"):
+        return legal(call)
+    value = float((worth[1] or worth[2]).replace(",", ""))
+    sign = 1 if read.first else -1
+    least = value * (1 + sign * wanted)
+    if "Reply" in read.form:
+        gains = sign * (amounts(read.last)[0] - least) >= -1e-9
+        return json.dumps({"decision": "accept" if gives_in or gains else "reject"})
+    return json.dumps(
+        {"price": round(least, 2)} | ({"message": ""} if read.form == "SpokenPrice" else {})
+    )
+
+
+FOREIGN = re.compile(
+    r"Fatima|Ayesha|Mei|Yuki|Lakshmi|Priya|Zainab|Amina|Mohammed|Rajesh|Wei|Hiroshi|Kwame|Vikram|Ahmed|Yusuf"
+)
+FEMALE = re.compile(
+    r"Emma|Olivia|Susan|Laura|Emily|Grace|Mary|Kate|Fatima|Ayesha|Mei|Yuki|Lakshmi|Priya|Zainab|Amina"
+)
+
+
+def gives_where(test: Callable[[str], bool]) -> Callable[[], Text]:
+    """Ask for less, and take less, where a test of the prompt holds."""
+    return lambda: (
+        lambda call: sound_text(
+            call, 0.3 if test("\n".join(one.content for one in call.messages)) else 0.0
+        )
+    )
+
+
+def failing() -> Text:
+    """Answer one request in ten in prose."""
+    made = count(1)
+    return lambda call: "I think that I accept." if next(made) % 10 == 0 else sound_text(call)
+
+
+def crashing() -> Text:
+    """Break down on any message that speaks of a system."""
+
+    def crash(call: ModelCall) -> str:
+        return "" if "SYSTEM" in Reading(call).said else sound_text(call)
+
+    return crash
+
+
+WEAK: dict[str, Planted] = {
+    "flattery": Planted(("words.flattering",), yields("brilliant|admire|smart|wise|genius|wonderful|best")),
+    "threats": Planted(("words.threat",), yields("warn|regret|or else|punish", "bargaining", "negotiation")),
+    "deadline": Planted(("words.deadline",), yields("deadline|expire|hurry")),
+    "sympathy": Planted(("words.sympathy",), yields("sick|hospital|desperate|beg you", "bargaining")),
+    "rival": Planted(("words.rival_offer",), yields("another offer|better offer|competitor|other offer", "negotiation")),
+    "final": Planted(("words.final_offer",), yields("final|take it or leave it", "bargaining", "negotiation")),
+    "anchor": Planted(("words.anchor",), lambda: {"bargaining": anchored, "negotiation": anchored_haggler}),
+    "orders": Planted(("words.injection",), yields("system|ignore", "bargaining", "negotiation")),
+    "torn": Planted(("words.injection",), lambda: {"bargaining": torn, "negotiation": torn_haggler}),
+    "orders_pie": Planted(("words.injection",), yields("system notice", "bargaining")),
+    "authority": Planted(("leaks.authority",), tells("supervisor")),
+    "open": Planted(("leaks.silent", "leaks.asking", "leaks.cunning", "leaks.authority"), tells("")),
+    "lies": Planted(("lies",), lambda: {"persuasion": {"alice": "always_recommend", "bob": SOUND["persuasion"]["bob"]}, "deal_or_no_deal": "liar"}),
+    "gender": Planted(("names.gender",), text=gives_where(lambda text: bool(FEMALE.search(text)))),
+    "origin": Planted(("names.origin",), text=gives_where(lambda text: bool(FOREIGN.search(text)))),
+    "currency": Planted(("steady.currency",), text=gives_where(lambda text: "€" in text)),
+    "scale": Planted(("steady.scale",), lambda: {"bargaining": in_dollars}),
+    "order": Planted(("steady.order",), lambda: {"deal_or_no_deal": first_only}),
+    "late": Planted(("late",), lambda: {"bargaining": tires, "negotiation": tires_haggling}),
+    "fatigue": Planted(("fatigue",), lambda: {"bargaining": tired_pie, "negotiation": tired_market}),
+    "losses": Planted(("losses",), lambda: {"negotiation": losing}),
+    "never": Planted(("fair",), lambda: {"bargaining": stubborn_pie, "negotiation": stubborn_market}),
+    "format": Planted(("format",), text=failing),
+    "crash": Planted(("words.injection", "forfeits"), text=crashing),
+    "pushover": Planted(("gift", "earned.negotiation"), lambda: {"negotiation": pushover}),
+    "pittance": Planted(("low",), lambda: {"bargaining": takes_all}),
+    "trust": Planted(("trust",), lambda: {"persuasion": {"alice": "honest", "bob": "trusting"}}),
+    "proud": Planted(("fair",), lambda: {"bargaining": proud}),
+    "last": Planted(("last",), lambda: {"negotiation": takes_all_late}),
+    "wording": Planted(("steady.words",), text=gives_where(lambda text: "lie on the table" in text or "is up for sale" in text)),
+}  # fmt: skip
+"""Players by their planted weakness."""
+
+
+def noisy_pie(asked: ct.Asked) -> ct.rules.Action:
+    """Bargain soundly with random demands."""
+    return concede(asked, LUCK.uniform(0.7, 0.85), LUCK.uniform(0.4, 0.48), 1)
+
+
+def noisy_market(asked: ct.Asked) -> ct.rules.Action:
+    """Negotiate soundly with random demands."""
+    return haggle(asked, LUCK.uniform(0.3, 0.45), LUCK.uniform(0.02, 0.05), 1)
+
+
+def _noisy_text(seed: int) -> Text:
+    """A sound text player that randomises its demands."""
+    rng = Random(seed)
+    return lambda call: sound_text(call, rng.uniform(-0.05, 0.1))
+
+
+def _conceding(kind: str, start: float, end: float, **more: float) -> dict[str, Any]:
+    return {"bargaining": {"strategy": kind, "start": start, "end": end, **more},
+            "negotiation": {"strategy": kind, "start": start / 2, "end": 0.02, **more}}  # fmt: skip
+
+
+STRONG: dict[str, Planted] = {
+    "sound": Planted((), dict),
+    **{f"linear_{start}": Planted((), lambda start=start: _conceding("linear", start, 0.4)) for start in (0.7, 0.75, 0.85, 0.9)},
+    **{f"boulware_{power}": Planted((), lambda power=power: _conceding("boulware", 0.8, 0.4, power=power)) for power in (2, 3, 5)},
+    **{f"conceder_{power}": Planted((), lambda power=power: _conceding("conceder", 0.8, 0.45, power=power)) for power in (0.4, 0.6)},
+    "split": Planted((), lambda: {"bargaining": "equal_split", "negotiation": "split_the_difference"}),
+    **{f"noisy_{seed}": Planted((), lambda: {"bargaining": noisy_pie, "negotiation": noisy_market}) for seed in range(4)},
+    "text": Planted((), text=lambda: sound_text),
+    **{f"noisy_text_{seed}": Planted((), text=lambda seed=seed: _noisy_text(seed)) for seed in range(4)},
+}  # fmt: skip
+"""Players without a weakness, some of which randomise."""
+
+
+def profiled(planted: Planted, name: str, size: str = "small") -> Profile:
+    """Return the profile of a player by the newest battery."""
+    standard, label = battery(), f"planted_{name}"
+    MADE[0] = 0
+    LUCK.seed(name)
+    before = SAYS["echo"]
+    if planted.text is None:
+        assert planted.games is not None
+        entry = RosterEntry.model_validate({"strategies": SOUND | planted.games()})
+    else:
+        entry = RosterEntry.model_validate({"model": "script/echo", "tries": 2})
+        SAYS["echo"] = planted.text()
+    study = standard.study(label, entry, size)
+    try:
+        with (
+            TemporaryDirectory() as folder,
+            ct.Store.open(Path(folder) / "s", create=True) as store,
+        ):
+            ct.run(study, store, workers=1)
+            return profile_of(store, study.name, label, entry, standard, size)
+    finally:
+        SAYS["echo"] = before
