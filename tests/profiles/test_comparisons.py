@@ -28,7 +28,7 @@ BATTERY = Battery.model_validate({
     },
     "talkers": {
         "silent": {"strategy": "talker", "manner": "silent"},
-        "urgent": {"strategy": "talker", "manner": "urgent"},
+        "deadline": {"strategy": "talker", "manner": "deadline"},
     },
     "parts": {"pie": {"title": "A pie", "game": "bargaining",
                       "fixed": {"money": 100, "horizon": 3, "messages": False}}},
@@ -117,7 +117,7 @@ def test_each_change_equals_a_plain_loop_over_the_exported_values(
         "steady.words",
         "steady.scale",
         "earned",
-        "words.urgent",
+        "words.deadline",
         "exploited",
     } <= {*compared}
     assert checked == len(compared)

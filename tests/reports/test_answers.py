@@ -182,3 +182,15 @@ def test_the_matches_that_would_tell_do_so_in_four_of_five_studies(rivals: int) 
 
 def test_no_number_of_matches_shows_a_lead_that_is_none() -> None:
     assert growth_for_power([0.0], [1.0], 9, [[1.0]], tail=0.025) is None
+
+
+def test_players_who_met_different_opponents_are_not_ranked() -> None:
+    game = played(20, ann=lambda deal: 3 + deal % 2, bob=lambda deal: 1.0, cid=lambda deal: 2.0)
+    met = pl.when(pl.col("player.left") == "cid").then(pl.lit("weak")).otherwise(pl.lit("rival"))
+    apart = GameScores("guessing", game.frame.with_columns(met.alias("player.right")), PLACES)
+    text = answer(apart).text
+    assert text.startswith(
+        "The players as Left are not ranked: they met different opponents or configurations. "
+        "Only players of one set are comparable: {ann, bob}."
+    )
+    assert "did best as Left" not in text

@@ -370,7 +370,9 @@ def _mean_distance(rows: pl.DataFrame, way: str, base: str) -> float:
     """The mean distance between the first demands of two ways, over pairs of different matches."""
     one = rows.filter(way=way).select(*QUESTION, "match", "asked")
     other = rows.filter(way=base).select(*QUESTION, again="match", base="asked")
-    pairs = one.join(other, QUESTION, nulls_equal=True).filter(pl.col("match") != pl.col("again"))
+    pairs = one.join(
+        other, QUESTION, nulls_equal=True, validate="m:m", maintain_order="left_right"
+    ).filter(pl.col("match") != pl.col("again"))
     return _mean((pairs["asked"] - pairs["base"]).abs())
 
 
@@ -477,7 +479,10 @@ def _in_earnings(seats: pl.DataFrame, own: pl.DataFrame, battery: Battery) -> It
         gaps: dict[str, list[float]] = {}
         for name in names:
             theirs = played.filter(game=game, player=name).select(*MEETING, base="earned")
-            pairs = mine.join(theirs.unique(MEETING, keep="first"), MEETING)
+            pairs = mine.join(
+                theirs.unique(MEETING, keep="first", maintain_order=True), MEETING, validate="m:1",
+                maintain_order="left",
+            )  # fmt: skip
             if pairs.height == mine.height and pairs.height:
                 cells = pairs.group_by("configuration", "place", "deal", maintain_order=True)
                 gap = cells.agg((pl.col("earned") - pl.col("base")).mean())

@@ -1,6 +1,6 @@
 """Who did best in a game, by how much, and whether that can be told."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -68,6 +68,9 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
     if ranked.is_empty():
         said = f"What came out{where} cannot be told: no match has finished."
         return _Sentence(said, "no match has finished", where)
+    sets = comparable_sets(game, role)
+    if len(sets) > 1:
+        return _not_comparable(sets, where)
     places, row = game.decimals[score.key], ranked.row(0, named=True)
     best, value = row[f"player.{role}"], fixed(row[score.key], places)
     what = f"{score.title} {value}"
@@ -97,6 +100,54 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
         f"{closest.behind}{within}; {_would_tell(closest, game.scored.height)}.",
         f"{best} leads", where, True, _matches_to_tell(closest, game.scored.height),
     )  # fmt: skip
+
+
+def comparable_sets(game: GameScores, role: str) -> list[list[str]]:
+    """Return the sets of a role's players who met the same opponents in the same configurations.
+
+    Two players count as having met the same opponents if exchanging their names makes their
+    opponents equal: in a round robin each meets the other, and not necessarily itself.
+    Opponents are those of matches of any status, so that a failed match separates no players.
+    """
+    own = f"player.{role}"
+    met: dict[str, set[tuple[str, ...]]] = {}
+    rivals = [f"player.{place}" for place in game.places if f"player.{place}" != own]
+    if game.shared(role):  # who shares the role is drawn together with it
+        rivals = [name for name in rivals if name[7:] not in game.roles[role]]
+    rows = game.seated(role).select(own, "configuration", *rivals).unique().iter_rows()
+    for label, *cell in rows:
+        met.setdefault(label, set()).add(tuple(one or "" for one in cell))
+    scored = game.players[role].drop_nulls(game.gain(role).key)[own]
+    sets: list[list[str]] = []
+    for label in scored:
+        for members in sets:
+            if all(_met_alike(met, label, member) for member in members):
+                members.append(label)
+                break
+        else:
+            sets.append([label])
+    return sets
+
+
+def _met_alike(met: Mapping[str, set[tuple[str, ...]]], first: str, second: str) -> bool:
+    if met[first] == met[second]:
+        return True
+    swap = {first: second, second: first}
+    return {tuple(swap.get(one, one) for one in cell) for cell in met[first]} == met[second]
+
+
+def _not_comparable(sets: Sequence[Sequence[str]], where: str) -> _Sentence:
+    """Return the sentence that names the sets of players who can be compared."""
+    several = [f"{{{', '.join(sorted(members))}}}" for members in sets if len(members) > 1]
+    which = (
+        f"Only players of one set are comparable: {' and '.join(several)}." if several
+        else "No two of them are comparable."
+    )  # fmt: skip
+    text = (
+        f"The players{where} are not ranked: they met different opponents or configurations. "
+        f"{which}"
+    )
+    return _Sentence(text, "players met different opponents", where)
 
 
 def _would_tell(one: Margin, matches: int) -> str:
