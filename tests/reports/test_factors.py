@@ -95,6 +95,20 @@ def test_levels_that_met_different_opponents_are_not_compared() -> None:
     assert (row["effect"], row["effect.n"]) == (None, 0)
     assert "Model b and a are not comparable as Left: no two such players met the same" in text
     assert "Model b changed" not in text
+    assert "The highest mean" not in text
+
+
+def test_players_whose_factors_are_written_by_hand_are_paired() -> None:
+    """Their labels say nothing of their levels."""
+    game = scores(2.0, 0.0)
+    names = {label: f"player {number}" for number, label in enumerate(FACTORS)}
+    renamed = game.frame.with_columns(pl.col("player.left").replace(names))
+    by_hand = {names[label]: levels for label, levels in FACTORS.items()}
+    answer, table = factor_results(GameScores("guessing", renamed, PLACES), by_hand)
+    assert isinstance(answer, Answer)
+    assert isinstance(table, ReportTable)
+    assert answer.text.startswith("Model b changed the gain as Left by ")
+    assert table.frame["effect"].to_list() == shown(game)[1]["effect"].to_list()
 
 
 def test_players_without_factors_have_no_such_part() -> None:

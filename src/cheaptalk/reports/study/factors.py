@@ -93,14 +93,14 @@ def _cell_means(
     seats = [f"player.{place}" for place in game.places if f"player.{place}" in frame.columns]
     if game.shared(role):
         frame = frame.with_columns(
-            pl.struct("pairing", own).map_elements(
-                lambda row: row["pairing"].replace(row[own], "(own)"), return_dtype=pl.String
-            ).alias(OPPONENTS)
+            pl.concat_list(own, *seats).map_elements(_others, return_dtype=pl.String)
+            .alias(OPPONENTS)
         )  # fmt: skip
     else:
         rivals = [pl.col(seat).fill_null("") for seat in seats if seat != own]
         frame = frame.with_columns(pl.concat_str(rivals, separator="\n").alias(OPPONENTS))
-    frame = frame.with_columns(pl.col(own).str.split("/").list.first().alias(BASE))
+    bases = {label: _base(label, levels) for label, levels in factors.items()}
+    frame = frame.with_columns(pl.col(own).replace_strict(bases, default="").alias(BASE))
     return (
         frame.drop_nulls(key)
         .filter(pl.any_horizontal(pl.col(names).is_not_null()))
@@ -108,6 +108,19 @@ def _cell_means(
         .agg(pl.col(key).cast(pl.Float64).mean().alias(VALUE))
         .sort(*DEALS, OPPONENTS, BASE, *names)
     )
+
+
+def _others(labels: pl.Series) -> str:
+    """The players of a match without the first one, of which one seat is left out."""
+    own, *seated = labels.to_list()
+    seated.remove(own)
+    return "\n".join(sorted(filter(None, seated)))
+
+
+def _base(label: str, levels: Mapping[str, str]) -> str:
+    """The entry that was crossed to make a player; empty if its factors were written by hand."""
+    made_of = "/" + "/".join(levels.values())
+    return label.removesuffix(made_of) if label.endswith(made_of) else ""
 
 
 def _levels(cells: pl.DataFrame, name: str, factors: Mapping[str, Mapping[str, str]]) -> list[str]:
@@ -171,7 +184,8 @@ def _answer(
         "two such players met the same opponents on the same instance with equal other levels."
         for row in apart
     ]
-    for role in dict.fromkeys(row["role"] for row in rows):
+    unequal = {row["role"] for row in apart}
+    for role in dict.fromkeys(row["role"] for row in rows if row["role"] not in unequal):
         key = game.gain(role).key
         cells = game.players[role].filter(pl.col(f"player.{role}").is_in(list(factors)))
         if cells.drop_nulls(key).height:
