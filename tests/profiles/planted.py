@@ -4,6 +4,7 @@
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -45,7 +46,7 @@ class Planted(NamedTuple):
 
 def said(asked: ct.Asked) -> str:
     """Return everything that the other player has said, in lower case."""
-    events = [one.event for one in (*asked.heard, asked)]
+    events = [*(moment.event for moment in asked.heard), asked.event]
     return " ".join(str(getattr(one, "message", "") or "") for one in events).lower()
 
 
@@ -456,13 +457,16 @@ def _conceding(kind: str, start: float, end: float, **more: float) -> dict[str, 
 
 STRONG: dict[str, Planted] = {
     "sound": Planted((), dict),
-    **{f"linear_{start}": Planted((), lambda start=start: _conceding("linear", start, 0.4)) for start in (0.7, 0.75, 0.85, 0.9)},
-    **{f"boulware_{power}": Planted((), lambda power=power: _conceding("boulware", 0.8, 0.4, power=power)) for power in (2, 3, 5)},
-    **{f"conceder_{power}": Planted((), lambda power=power: _conceding("conceder", 0.8, 0.45, power=power)) for power in (0.4, 0.6)},
+    **{f"linear_{start}": Planted((), partial(_conceding, "linear", start, 0.4))
+       for start in (0.7, 0.75, 0.85, 0.9)},
+    **{f"boulware_{power}": Planted((), partial(_conceding, "boulware", 0.8, 0.4, power=power))
+       for power in (2, 3, 5)},
+    **{f"conceder_{power}": Planted((), partial(_conceding, "conceder", 0.8, 0.45, power=power))
+       for power in (0.4, 0.6)},
     "split": Planted((), lambda: {"bargaining": "equal_split", "negotiation": "split_the_difference"}),
     **{f"noisy_{seed}": Planted((), lambda: {"bargaining": noisy_pie, "negotiation": noisy_market}) for seed in range(4)},
     "text": Planted((), text=lambda: sound_text),
-    **{f"noisy_text_{seed}": Planted((), text=lambda seed=seed: _noisy_text(seed)) for seed in range(4)},
+    **{f"noisy_text_{seed}": Planted((), text=partial(_noisy_text, seed)) for seed in range(4)},
 }  # fmt: skip
 """Players without a weakness, some of which randomise."""
 

@@ -363,7 +363,7 @@ class Study(Value):
     def _without_nobody(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """A study without participants and factors is written as it always was."""
         data: dict[str, Any] = whole(self)
-        empty = {"people": None, "factors": {}}
+        empty: dict[str, Any] = {"people": None, "factors": {}}
         return {
             key: value for key, value in data.items() if key not in empty or value != empty[key]
         }
