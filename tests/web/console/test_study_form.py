@@ -85,7 +85,8 @@ def test_a_game_that_is_left_as_it_is_has_its_default_rules(name: str) -> None:
     game = GameFields(
         name, {parameter: [""] for parameter in parameter_fields(games()[name].rules)}
     )
-    study = study_from(filled(games=[game], pairing="self"))
+    players = [PlayerFields("luck", "strategy", "random")]
+    study = study_from(filled(games=[game], players=players, pairing="self"))
     assert study.games[0].configurations() == [games()[name].rules()]
 
 
@@ -162,7 +163,7 @@ def test_people_play_with_each_of_the_others_at_games_of_any_size() -> None:
 
 
 def test_each_with_itself_lets_models_play_one_another_only_if_that_is_chosen() -> None:
-    players = [PlayerFields("ann", "person"), PlayerFields("fair", "strategy", "equal_split")]
+    players = [PlayerFields("ann", "person"), PlayerFields("luck", "strategy", "random")]
     sizes = [GameFields("bargaining"), GameFields("guess_the_average", {"players": ["3"]})]
     for grids, seated in ((sizes[:1], [["ann", "ann"]]), (sizes[1:], [{"ann": 3}])):
         study = study_from(filled(games=grids, players=players, pairing="self"))
