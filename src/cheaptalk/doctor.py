@@ -239,8 +239,8 @@ def _broken_plugins(*, analysis: bool, learning: bool) -> list[Diagnosis]:
         warnings.simplefilter("always", ct.rules.PluginWarning)
         # These first: a registry is known once the package that has it is loaded.
         registries: set[ct.rules.Registry[Any]] = {
-            ct.arrays.ARRAYS, ct.judges.RUBRICS, ct.records.imports.IMPORTERS, ct.studies.QUIZZES,
-            *ct.rules.Registry.known,
+            ct.arrays.ARRAYS, ct.judges.RUBRICS, ct.learning.NETWORKS,
+            ct.records.imports.IMPORTERS, ct.studies.QUIZZES, *ct.rules.Registry.known,
         }  # fmt: skip
         if analysis:
             registries |= {ct.reports.RECIPES, ct.adapters.TRACKERS}
