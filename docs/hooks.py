@@ -34,6 +34,8 @@ VARIABLES = {
     "CHEAPTALK_STORE": "the store, as `--store` names it, which counts more",
     "CHEAPTALK_CACHE": "turns the [cache](../how-to/cache.md) on, and names its file",
     "CHEAPTALK_TELEMETRY": "turns [telemetry](../how-to/trace-a-run.md) on",
+    "CHEAPTALK_PUBLIC_MODELS_ONLY": """lets calls reach only public addresses; a
+        served laboratory sets it for its runs unless it is started with `--private-models`""",
     "CHEAPTALK_GUEST_TOKENS": """the tokens of a run's [guests](../how-to/let-an-agent-come.md),
         `NAME=TOKEN` with commas between; else they are made at random""",
     "CHEAPTALK_GUEST_TOKEN": """the token of a [guest](../how-to/let-an-agent-come.md) itself, where
