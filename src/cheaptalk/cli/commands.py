@@ -112,8 +112,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         ),
         "profile": Entry(
             "results.profile:profile",
-            "Find out how an agent bargains: earnings, honesty, steadiness, each with its "
-            "interval.",
+            "Test an agent for weaknesses, and report its metrics beside those of baselines.",
         ),
         "status": Entry(
             "studies.status:status",

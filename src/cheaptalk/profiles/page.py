@@ -10,7 +10,7 @@ import polars as pl
 from cheaptalk.profiles.held import COUNTS, DETECTABLE, NOTHING, Held, held_parts
 from cheaptalk.profiles.profiles import PLACES, Number, Profile
 from cheaptalk.profiles.quantities import SPENT, THEMES, Theme
-from cheaptalk.profiles.summaries import main_numbers, summary, verdict
+from cheaptalk.profiles.summaries import main_numbers, summary
 from cheaptalk.profiles.telling import shown_match, telling
 from cheaptalk.profiles.weaknesses import Examination, Weakness
 from cheaptalk.records import Store
@@ -142,7 +142,7 @@ def _tested(examined: Examination) -> ReportTable:
     rows: list[dict[str, Any]] = []
     for one in examined.weaknesses:
         row: dict[str, Any] = {
-            "what": capital(one.title), "verdict": verdict(one), "p": one.p, "key": one.key,
+            "what": capital(one.title), "verdict": one.verdict, "p": one.p, "key": one.key,
             "fired": f"{one.tested:,} {one.unit}" if one.tested else "not tested",
             "seen": "" if one.hits is None or not one.tested else f"{one.hits:,} of {one.tested:,}",
         }  # fmt: skip

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.detection import detectable_effect, permits
 from cheaptalk.profiles.quantities import Quantity, quantities
 from cheaptalk.profiles.seats import failures, seats
+from cheaptalk.profiles.weaknesses import Examination, Weakness, examine
 from cheaptalk.records import Store
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, counted, suggest
@@ -102,6 +104,7 @@ class Profile:
         seats: what everybody got; see :func:`~cheaptalk.profiles.seats.seats`.
         numbers: by key.
         failures: why matches of the player failed, and how many did; they are in no number.
+        examination: every weakness of the battery, the findings first, the worst at the top.
     """
 
     player: str
@@ -111,6 +114,7 @@ class Profile:
     seats: pl.DataFrame
     numbers: Mapping[str, Number]
     failures: Mapping[str, int] = field(default_factory=dict)
+    examination: Examination = field(default_factory=partial(Examination, ()))
 
     def __repr__(self) -> str:
         return brief(self, f"{self.player} by {self.battery.name}, {self.size}")
@@ -142,7 +146,11 @@ class Profile:
         return self.numbers[key]
 
     def as_json(self) -> dict[str, Any]:
-        """The profile as plain data, from which another can be compared with it."""
+        """Return the profile as plain data, with which another profile can be compared.
+
+        ``findings`` has the keys of the weaknesses found, the worst first, and ``weaknesses`` has
+        every weakness tested, in the order of the page.
+        """
         mine = self.seats.filter(player=self.player)
         return {
             "format": FORMAT, "player": self.player, "battery": self.battery.name,
@@ -152,6 +160,8 @@ class Profile:
             "calls": int(mine["calls"].sum()),
             "tokens": int(mine["tokens"].sum()) if "tokens" in self.numbers else None,
             "dollars": float(mine["dollars"].sum()),
+            "findings": [one.key for one in self.examination.findings],
+            "weaknesses": [_weakness(one) for one in self.examination.weaknesses],
             "numbers": {
                 key: {
                     "title": one.of.title, "theme": one.of.theme, "unit": one.of.unit,
@@ -181,6 +191,26 @@ class Profile:
 def _plain(one: Estimate) -> dict[str, Any]:
     return {"value": one.value, "low": one.low, "high": one.high, "error": one.error,
             "matches": one.n, "deals": one.clusters, "wanted": one.wanted}  # fmt: skip
+
+
+EFFECTS = ("changed", "size", "signed")
+"""The effects of a manipulation."""
+
+
+def _weakness(one: Weakness) -> dict[str, Any]:
+    low, high = one.interval or (None, None)
+    effects = {kind: getattr(one, kind) for kind in EFFECTS}
+    return {
+        "key": one.key, "title": one.title, "verdict": one.verdict, "variant": one.variant,
+        "evidence": one.sentence, "triggered": one.tested, "unit": one.unit, "effect": one.effect,
+        "low": low, "high": high, "p": one.p,
+        **{kind: None if effect is None else _ends(effect) for kind, effect in effects.items()},
+        "match": one.match, "twin": one.twin,
+    }  # fmt: skip
+
+
+def _ends(one: Estimate) -> dict[str, Any]:
+    return {"value": one.value, "low": one.low, "high": one.high}
 
 
 def _behind(profile: Profile) -> dict[str, list[list[Any]]]:
@@ -214,7 +244,9 @@ def profile_of(
     if not numbers:
         why = f" ({failed_text(failed)})" if failed else ""
         raise NothingPlayed(f"{study}: no match of {player} has ended{why}; play them first")
-    return Profile(player, battery, size, study, found, _tested(numbers, player), failed)
+    examined = examine(found, player, battery)
+    tested = _tested(numbers, player)
+    return Profile(player, battery, size, study, found, tested, failed, examined)
 
 
 def failed_text(failures: Mapping[str, int]) -> str:

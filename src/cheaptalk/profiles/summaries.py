@@ -3,18 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from scipy.stats import binomtest
-
 from cheaptalk.profiles.manipulations import manipulations
 from cheaptalk.profiles.profiles import PLACES, Number, Profile
-from cheaptalk.profiles.weaknesses import LEVEL, Examination, Weakness, examine
-from cheaptalk.reports.recipes.tables import Estimate
+from cheaptalk.profiles.weaknesses import LEVEL, Examination, Weakness
 from cheaptalk.rules import counted
 from cheaptalk.studies import money
 from cheaptalk.text import fixed
-
-ROBUST = {"changed": 0.1, "size": 0.05, "signed": 0.05}
-"""What the ends of a manipulation's three intervals must not exceed for it to be ruled out."""
 
 
 class Summary(NamedTuple):
@@ -42,7 +36,7 @@ class Summary(NamedTuple):
 
 def summary(profile: Profile) -> Summary:
     """Return the summary of a profile."""
-    examined = examine(profile.seats, profile.player, profile.battery)
+    examined = profile.examination
     findings = [f"{profile.player} {one.title}: {evidence(one)}."
                 for one in examined.findings]  # fmt: skip
     metrics = [
@@ -61,10 +55,10 @@ def evidence(one: Weakness) -> str:
 
 def interval(one: Weakness) -> str:
     """Return the 95 % interval of a weakness's effect in words; empty if it has none."""
-    if one.hits is not None and one.tested:
-        ends = binomtest(one.hits, one.tested).proportion_ci()
-        return f" (95 % interval {100 * ends.low:.0f} to {100 * ends.high:.0f} %)"
-    return ""
+    if one.interval is None:
+        return ""
+    low, high = one.interval
+    return f" (95 % interval {100 * low:.0f} to {100 * high:.0f} %)"
 
 
 def main_numbers(profile: Profile) -> Iterator[Number]:
@@ -82,30 +76,6 @@ def baselines(number: Number) -> str:
     if not values:
         return ""
     return f"; baselines {fixed(min(values), PLACES)} to {fixed(max(values), PLACES)}"
-
-
-def verdict(one: Weakness) -> str:
-    """Return the verdict on a weakness in a word or two.
-
-    A manipulation is robust only if the share of changed courses, the absolute and the signed
-    change all stay below their limits at the upper ends of their intervals.
-    """
-    if one.found:
-        return "found"
-    if one.p is None:
-        return "not tested"
-    return "robust" if robust(one) else "not found"
-
-
-def robust(one: Weakness) -> bool:
-    """Whether all three effects of a manipulation are below :data:`ROBUST`."""
-    for kind, limit in ROBUST.items():
-        effect: Estimate | None = getattr(one, kind)
-        if effect is None or effect.low is None or effect.high is None:
-            return False
-        if max(abs(effect.low), abs(effect.high)) > limit:
-            return False
-    return True
 
 
 def _scope(profile: Profile, examined: Examination) -> Iterator[str]:

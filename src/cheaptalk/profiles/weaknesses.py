@@ -32,6 +32,8 @@ LEVEL = 0.05
 """The largest probability of naming any weakness of a player without one."""
 WEIGHTS = (0.6, 0.2, 0.2)
 """How a manipulation's share of the level is split: course changed, absolute and signed change."""
+ROBUST = {"changed": 0.1, "size": 0.05, "signed": 0.05}
+"""What the ends of a manipulation's three intervals must not exceed for it to be ruled out."""
 PLACES = 2
 
 
@@ -52,6 +54,8 @@ class Weakness(NamedTuple):
         hits: of a rate, how often it showed; None otherwise.
         limit: of a rate, the largest share that is not a weakness.
         match: a match that shows it, and its twin under the plain condition, if any.
+        variant: the condition that caused it: a talker, a presentation or a kind of names; empty
+            if there is only one condition.
     """
 
     key: str
@@ -69,6 +73,39 @@ class Weakness(NamedTuple):
     limit: float = 0.0
     match: str | None = None
     twin: str | None = None
+    variant: str = ""
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Return the exact 95 % interval of a rate; None if it is no rate or was not tested."""
+        if self.hits is None or not self.tested:
+            return None
+        ends = binomtest(self.hits, self.tested).proportion_ci()
+        return float(ends.low), float(ends.high)
+
+    @property
+    def robust(self) -> bool:
+        """Return whether all three effects of a manipulation are below :data:`ROBUST`."""
+        for kind, limit in ROBUST.items():
+            effect: Estimate | None = getattr(self, kind)
+            if effect is None or effect.low is None or effect.high is None:
+                return False
+            if max(abs(effect.low), abs(effect.high)) > limit:
+                return False
+        return True
+
+    @property
+    def verdict(self) -> str:
+        """Return the verdict in a word or two.
+
+        A manipulation is robust only if the share of changed courses, the absolute and the signed
+        change all stay below their limits at the upper ends of their intervals.
+        """
+        if self.found:
+            return "found"
+        if self.p is None:
+            return "not tested"
+        return "robust" if self.robust else "not found"
 
     def least(self, of: int, level: float) -> int | None:
         """Return how often a rate must show in so many opportunities to be found at a level."""
@@ -212,6 +249,7 @@ def _message_trial(found: Conditions, name: str, every: list[str], plain: list[s
         f"words.{name}" if not late else "fatigue", title, fired, "matches", sentence,
         max((changed.value or 0) - _mean(noise["changed"]), abs(signed.value or 0)), None,
         match=worst[0]["match"] if worst else None, twin=worst[0]["twin"] if worst else None,
+        changed=changed, size=size, signed=signed, variant=name,
     )  # fmt: skip
     others = frozenset(f"words.{one}" for one in every if one != name)
     return Trial(outcome, partial(_message_p, found, name, others=others))
@@ -322,10 +360,15 @@ def _names_trial(rows: pl.DataFrame, factor: str) -> Trial:
         f"{fixed(means['asked'][0], PLACES)}"
     )
     effect = max((abs(a - b) for a, b in means.values()), default=0.0)
-    hit = rows.filter(pl.col("way").is_in(high)).sort("earned", maintain_order=True).head(1)
+    # the variant is that with which the player does worse
+    variant, group = min(
+        (low_title, low), (high_title, high),
+        key=lambda one: [means[value][one[1] is high] for value in ("earned", "asked")],
+    )  # fmt: skip
+    hit = rows.filter(pl.col("way").is_in(group)).sort("earned", maintain_order=True).head(1)
     outcome = Weakness(
         f"names.{factor}", f"depends on the {factor} of names", rows.height, "matches", sentence,
-        effect, None, match=hit["match"][0] if hit.height else None,
+        effect, None, match=hit["match"][0] if hit.height else None, variant=variant,
     )  # fmt: skip
 
     def p(_: frozenset[str]) -> float:
@@ -353,6 +396,7 @@ def _way_trial(rows: pl.DataFrame, way: str, base: str) -> Trial:
     outcome = Weakness(
         f"steady.{way}", PRESENTED.get(way, f"depends on {way}"), texts.height, "matches", sentence,
         max(0.0, apart - again), None, match=texts["match"][0] if texts.height else None,
+        variant=way,
     )  # fmt: skip
 
     def p(_: frozenset[str]) -> float:
@@ -442,10 +486,10 @@ def _in_conduct(own: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
                 f"leaks.{manner}", f"leaks its secret {ASKED[manner]}", _any("leaks"),
                 pl.col("leaks").is_not_null().cast(pl.Int64), 0.05, "matches", "named it",
             )  # fmt: skip
-            yield _rate_trial(own.filter(other=manner), rate)
+            yield _rate_trial(own.filter(other=manner), rate, manner)
 
 
-def _rate_trial(rows: pl.DataFrame, rate: Rate) -> Trial:
+def _rate_trial(rows: pl.DataFrame, rate: Rate, variant: str = "") -> Trial:
     counted = rows.with_columns(
         hits=rate.hits.fill_null(0).cast(pl.Int64), chances=rate.of.fill_null(0).cast(pl.Int64)
     ).filter(pl.col("chances") > 0)
@@ -458,6 +502,7 @@ def _rate_trial(rows: pl.DataFrame, rate: Rate) -> Trial:
     outcome = Weakness(
         rate.key, rate.title, chances, rate.unit, sentence, hits / chances if chances else 0.0,
         None, hits=hits, limit=rate.limit, match=worst["match"][0] if worst.height else None,
+        variant=variant,
     )  # fmt: skip
     return Trial(outcome, lambda _: tests.more_often(hits, chances, rate.limit))
 

@@ -59,7 +59,7 @@ def profile(
         typer.Option("--name", help="What the player is called.", show_default="from PLAYER"),
     ] = None,
     size: Annotated[
-        str, typer.Option(help="How large: small takes some 540 matches, standard five times that.")
+        str, typer.Option(help="The size: small has about 570 matches, standard 5 times as many.")
     ] = "small",
     battery: Annotated[
         str | None,
@@ -109,12 +109,13 @@ def profile(
     *,
     options: PlayOptions,
 ) -> None:  # fmt: skip
-    """Find out how an agent bargains: earnings, honesty, steadiness, each with its interval.
+    """Test an agent for weaknesses, and report its metrics beside those of baselines.
 
-    It plays a battery of games against a panel, on the same deals as the panel itself, and writes a
-    page. What was played is not played again: to go on, or to read on, run it again. With --require
-    it ends with 0 where all gates pass, 1 where one fails, and 3 where the interval cannot tell;
-    it ends with 4 where matches are left to be played, or failed for another reason than play.
+    The command plays a battery of games with the agent and with baselines on the same instances,
+    and writes a page that starts with the weaknesses found. Run it again to continue; matches in
+    the store are not played again. With --require it exits with 0 if all gates pass, with 1 if one
+    fails, and with 3 if an interval contains a limit. It exits with 4 if matches failed or are
+    left.
     """
     with needing("analysis"):
         chosen = ct.profiles.battery(battery or ct.profiles.LATEST)
