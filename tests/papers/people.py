@@ -10,6 +10,7 @@ from typing import Any
 import cheaptalk as ct
 from cheaptalk.rules import Action, game_box
 from cheaptalk.studies import parse_study
+from cheaptalk.studies.people.protocol import Recruitment
 from cheaptalk.studies.people.steps import Quiz
 from cheaptalk.studies.study import Study
 from cheaptalk.web.bots.pages import Form, Page
@@ -63,6 +64,9 @@ def of_preset(name: str, **changes: Any) -> Study:
     assert preset is not None
     data = preset.model_dump(mode="json", exclude_defaults=True)
     changes["players"] = data["players"] | changes.get("players", {})
+    recruitment = data.get("people", {}).get("recruitment", {})
+    if parameters := Recruitment.model_validate(recruitment).parameters:
+        recruitment["id_parameter"] = parameters[0]  # names do as ids, which no platform gives
     return parse_study(data | changes, name)
 
 
