@@ -28,7 +28,7 @@ def test_doctor_reports_a_reply_that_is_recorded_for_two_requests(
     (repeated,) = examined.repeated
     assert (repeated.call.request, repeated.other.request) == (1, 0)
     assert repeated.call.match_id == repeated.other.match_id
-    checks = ct.doctor.examine_store(store.path, deep=True)
+    checks = ct.doctor.examine_store(store.backend.address, deep=True)
     said = [check.detail for check in checks if not check.ok]
     assert len(said) == 1
     assert "is also recorded for alice in request 0" in said[0]
