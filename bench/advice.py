@@ -34,7 +34,7 @@ SAYINGS: dict[str, tuple[Any, re.Pattern[str]]] = {
         standing_of, re.compile(r"about ([\d,]+)( )times as many (?:deals|instances) would tell")
     ),
 }  # fmt: skip
-"""What makes each sentence, and the advice in it."""
+"""Functions that make each sentence and the advice in it, by name."""
 
 
 def gains(draw: np.random.Generator, players: int, instances: int) -> NDArray[np.float64]:

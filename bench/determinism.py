@@ -24,7 +24,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "profile": ("profile", "boulware", "--workers", "1"),
     "metagame": ("metagame", "bargainers", "--bootstrap", "300"),
 }
-"""What writes each page."""
+"""The commands that write each page."""
 
 
 def played(folder: Path) -> None:

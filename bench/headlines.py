@@ -70,7 +70,7 @@ KINDS: Mapping[str, Callable[[Outcomes], Outcomes]] = {
     "binary": lambda z: (z > norm.ppf(0.7)).astype(float),
     "skewed": lambda z: norm.cdf(z) ** 6,
 }
-"""What makes shares of standard normal numbers."""
+"""Functions from standard normal numbers to outcomes, by name."""
 
 
 class Cell(NamedTuple):
@@ -96,7 +96,7 @@ class Cell(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """What a headline says.
+    """The content of a headline.
 
     Attributes:
         text: the sentence.
@@ -188,13 +188,13 @@ class Simulator:
 
 
 def report(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
-    """Who did best in a study."""
+    """Return the headline that names who did best in a study."""
     (frame,) = simulator.matches(cell, draw)
     return report_of(simulator, frame)
 
 
 def report_of(_: Simulator, frame: pl.DataFrame) -> Statement:
-    """Who did best in matches, as a report says it."""
+    """Return the report's headline about matches."""
     game = GameScores(GAME, frame, {"alice": "alice", "bob": "bob"})
     text = answers.answer(game).text
     best = next(iter(game.players["alice"]["player.alice"]))
@@ -205,7 +205,7 @@ def report_of(_: Simulator, frame: pl.DataFrame) -> Statement:
 
 
 def compare(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
-    """What changed from a study to another one of the same players."""
+    """Return the headline about changes between two studies of the same players."""
     before, after = simulator.matches(cell, draw, studies=2)
     first = simulator.study("first", before)
     second = simulator.study("second" if cell.paired else "elsewhere", after)
@@ -219,13 +219,13 @@ def compare(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Stat
 
 
 def leaderboard(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
-    """Who stands first."""
+    """Return the headline that names the first player."""
     (frame,) = simulator.matches(cell, draw)
     return standing_of(simulator, frame)
 
 
 def standing_of(simulator: Simulator, frame: pl.DataFrame) -> Statement:
-    """Who stands first in matches, as a leaderboard says it."""
+    """Return the leaderboard's headline about matches."""
     study = simulator.study("first", frame)
     try:
         shown = next(iter(_Board((study,), (), ()).standing(study)))
