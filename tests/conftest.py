@@ -1,5 +1,6 @@
 """What many tests need: a store, the toy game in the registry, and the command line."""
 
+import importlib
 import os
 import signal
 import sys
@@ -19,6 +20,9 @@ from tests import crowds, postgres
 from tests import toys as toys_module
 from tests.reports.browser import CHROMIUM
 
+ROOT = Path(__file__).parents[1]
+EXAMPLE_GAMES = ("tender", "ultimatum")
+"""The games of the packages in ``examples``."""
 TOYS = (toys_module.BOX, crowds.GIVING, crowds.COLLECTING)
 """The games that only tests have."""
 for variable in ("CHEAPTALK_PROVIDERS", "CHEAPTALK_SETTINGS"):
@@ -38,6 +42,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark, reason in LACKING.items():
         if reason is not None and item.get_closest_marker(mark):
             pytest.skip(reason)
+
+
+@pytest.fixture
+def example_games(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Import and register the games of the example packages until the test ends."""
+    imported = set(sys.modules)
+    for name in EXAMPLE_GAMES:
+        monkeypatch.syspath_prepend(ROOT / "examples" / name)
+        GAMES.add(name, importlib.import_module(name).BOX)
+    yield
+    for name in EXAMPLE_GAMES:
+        GAMES.remove(name)
+    for module in sys.modules.keys() - imported:
+        if module.partition(".")[0] in EXAMPLE_GAMES:
+            del sys.modules[module]
 
 
 @pytest.fixture(scope="session")

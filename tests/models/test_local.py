@@ -13,7 +13,15 @@ from typing import Any, cast
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.models import ChatMessage, Failure, ModelCall, ModelSettings, Reply, local
+from cheaptalk.models import (
+    ChatMessage,
+    Failure,
+    ModelCall,
+    ModelSettings,
+    Reply,
+    local,
+    model_strings,
+)
 from cheaptalk.models.clients import open_models
 from cheaptalk.models.flow_control import Lane
 from cheaptalk.models.local import (
@@ -237,6 +245,7 @@ def test_waiting_in_the_queue_counts_as_no_part_of_a_call_s_time(
     store: ct.Store, monkeypatch: pytest.MonkeyPatch, limit: int | None
 ) -> None:
     monkeypatch.setattr(local, "Generator", SlowBatches)
+    monkeypatch.setattr(model_strings, "IN_PROCESS_NEEDS", ())
     if limit is not None:
         monkeypatch.setattr(Lane, "width", limit)
     tiny = {"model": "hf/tiny", "deadline": 0.02}

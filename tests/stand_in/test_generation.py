@@ -2,8 +2,6 @@
 
 import json
 import math
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -12,16 +10,14 @@ from pydantic import Field
 import cheaptalk as ct
 from cheaptalk.records import Store
 from cheaptalk.rules import Ask, game_box
-from cheaptalk.rules.registry import GAMES
 from cheaptalk.stand_in import answer
 from cheaptalk.stand_in.formats import with_schema
 from cheaptalk.stand_in.generation import Generator, matching
 from cheaptalk.styles import JsonCodec
+from tests.conftest import EXAMPLE_GAMES
 from tests.fakes import Canned
 from tests.stand_in.test_stand_in import kinds_of
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-NAMES = ("tender", "ultimatum")
 LUCKS = [n / 40 for n in range(40)]
 
 
@@ -139,21 +135,10 @@ def test_a_string_matches_the_pattern_of_its_schema(pattern: str) -> None:
     Patterned(text=matching(pattern))
 
 
-@pytest.fixture
-def examples(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Two games of other packages, registered."""
-    for name in NAMES:
-        monkeypatch.syspath_prepend(str(EXAMPLES / name))
-        GAMES.add(name, __import__(name).BOX)
-    yield
-    for name in NAMES:
-        GAMES.remove(name)
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EXAMPLE_GAMES)
 @pytest.mark.parametrize("with_form", [True, False])
 def test_it_plays_games_legally_that_it_has_never_seen(
-    name: str, with_form: bool, store: Store, examples: None
+    name: str, with_form: bool, store: Store, example_games: None
 ) -> None:
     def reply(call: Any, _: str) -> str:
         schema = call.form.json_schema if with_form else None

@@ -1,33 +1,16 @@
 """The demo shows installed games of others, and survives those that are broken."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.rules.registry import GAMES
 from cheaptalk.studies.plans.plan import plan
 from cheaptalk.web import demo
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-NAMES = ("tender", "ultimatum")
+from tests.conftest import EXAMPLE_GAMES
 
 
-@pytest.fixture
-def examples(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Two games of other packages, registered."""
-    for name in NAMES:
-        monkeypatch.syspath_prepend(str(EXAMPLES / name))
-        GAMES.add(name, __import__(name).BOX)
-    yield
-    for name in NAMES:
-        GAMES.remove(name)
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EXAMPLE_GAMES)
 def test_an_installed_game_is_played_against_scripts_and_with_others(
-    name: str, examples: None
+    name: str, example_games: None
 ) -> None:
     matches = [one for one in plan(demo()).matches if one.configuration.game.name == name]
     tables = {tuple(sorted(who.label for who in one.seating)) for one in matches[:20_000]}
@@ -36,7 +19,7 @@ def test_an_installed_game_is_played_against_scripts_and_with_others(
 
 
 def test_a_game_that_cannot_be_added_is_left_out(
-    examples: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    example_games: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(*_: object) -> dict[str, object]:
         raise ZeroDivisionError("a bug of the plug-in")

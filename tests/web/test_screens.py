@@ -1,7 +1,6 @@
 """How games look in the browser: a screen of each game's own, and what follows as one types."""
 
 import asyncio
-import importlib
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,9 @@ from cheaptalk.studies import parse_study
 from cheaptalk.studies.study import Study
 from cheaptalk.styles.templates import block_name
 from cheaptalk.web.rooms.screens import screen_template
-from tests.fakes import install_game
 from tests.reports.browser import Tab, browse
 from tests.web.served import served
 from tests.web.walker import Rooms, visited
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.mark.parametrize("name", sorted(games()))
@@ -34,10 +30,8 @@ def test_every_game_has_a_board_an_end_and_a_form_for_each_of_its_answers(name: 
     ("name", "says"), [("ultimatum", ("To divide", "You would keep", "you get $")), ("tender", ())]
 )
 def test_a_package_s_game_is_played_with_a_screen_of_its_own_and_without(
-    name: str, says: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, says: tuple[str, ...], tmp_path: Path, example_games: None
 ) -> None:
-    monkeypatch.syspath_prepend(EXAMPLES / name)
-    install_game(monkeypatch, importlib.import_module(name).BOX)
     written = {
         "name": "package", "games": [{"game": name}], "pairing": "self",
         "players": {"you": {"person": "browser"}},
