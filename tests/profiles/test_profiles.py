@@ -18,10 +18,10 @@ from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import SHIPPED, Battery, Part, battery
 from cheaptalk.profiles.comparisons import changes, read_profile
 from cheaptalk.profiles.gates import Verdict, decide, gate, status
-from cheaptalk.profiles.manipulations import manipulations
 from cheaptalk.profiles.page import write_profile
 from cheaptalk.profiles.profiles import Profile, profile_of
 from cheaptalk.profiles.quantities import known_keys
+from cheaptalk.profiles.weaknesses.manipulations import manipulations
 from tests.profiles.faulty import FAULTY, SOUND
 
 STANDARD = battery()

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from cheaptalk.games.manners import manners
-from cheaptalk.profiles.manipulations import manipulations
 from cheaptalk.profiles.summaries import summary
-from cheaptalk.profiles.weaknesses import examine
+from cheaptalk.profiles.weaknesses.examine import examine
+from cheaptalk.profiles.weaknesses.manipulations import manipulations
 from tests.profiles.planted import STRONG, WEAK, profiled
 
 

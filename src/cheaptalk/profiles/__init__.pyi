@@ -6,7 +6,8 @@ from .page import profile_findings, write_profile
 from .profiles import NothingPlayed, Number, Profile, detectable, profile_of
 from .quantities import THEMES, Quantity
 from .summaries import Summary, main_numbers, summary
-from .weaknesses import Examination, Weakness, examine
+from .weaknesses.examine import examine
+from .weaknesses.weakness import Examination, Weakness
 
 __all__ = [
     "LATEST",

@@ -12,7 +12,7 @@ from cheaptalk.profiles.profiles import PLACES, Number, Profile
 from cheaptalk.profiles.quantities import SPENT, THEMES, Theme
 from cheaptalk.profiles.summaries import main_numbers, summary
 from cheaptalk.profiles.telling import shown_match, telling
-from cheaptalk.profiles.weaknesses import Examination, Weakness
+from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.records import Store
 from cheaptalk.reports import Findings, write_findings
 from cheaptalk.reports.charts.chart import Axis, Chart, Lead, Mark, Points, Rule

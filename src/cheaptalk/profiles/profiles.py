@@ -15,7 +15,8 @@ from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.detection import detectable_effect, permits
 from cheaptalk.profiles.quantities import Quantity, quantities
 from cheaptalk.profiles.seats import failures, seats
-from cheaptalk.profiles.weaknesses import Examination, Weakness, examine
+from cheaptalk.profiles.weaknesses.examine import examine
+from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.records import Store
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, counted, suggest

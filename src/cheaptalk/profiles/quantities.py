@@ -7,8 +7,8 @@ import polars as pl
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.exploitability import exploitation
-from cheaptalk.profiles.manipulations import SECRETS, effects, secret_parts
 from cheaptalk.profiles.seats import FAILURES, SCHEMA
+from cheaptalk.profiles.weaknesses.manipulations import SECRETS, effects, secret_parts
 from cheaptalk.rules.bounds import COUNT, SHARE
 
 Theme: TypeAlias = Literal[

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cheaptalk.profiles.manipulations import manipulations
 from cheaptalk.profiles.profiles import PLACES, Number, Profile
-from cheaptalk.profiles.weaknesses import LEVEL, Examination, Weakness
+from cheaptalk.profiles.weaknesses.examine import LEVEL
+from cheaptalk.profiles.weaknesses.manipulations import manipulations
+from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.rules import counted
 from cheaptalk.studies import money
 from cheaptalk.text import fixed

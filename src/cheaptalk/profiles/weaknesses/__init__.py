@@ -1,0 +1,1 @@
+"""Weaknesses of a player: the tests of each, and which are named."""

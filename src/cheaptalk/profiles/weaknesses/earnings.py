@@ -1,0 +1,68 @@
+"""Earnings: whether a player earns less in a game than every baseline."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import polars as pl
+
+from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.weaknesses import exchangeability as tests
+from cheaptalk.profiles.weaknesses.weakness import PLACES, Trial, Weakness, mean_of
+from cheaptalk.rules import game_title
+from cheaptalk.text import fixed
+
+
+def earnings_trials(seats: pl.DataFrame, own: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
+    """Whether the player earns less in a game than every baseline in its seats."""
+    games = dict.fromkeys(part.game for part in battery.parts.values())
+    names = [name for name in battery.panel if name != own["player"].first()]
+    played = seats.filter(
+        pl.col("part").is_in(list(battery.parts)),
+        pl.col("finished"),
+        pl.col("earned").is_not_null(),
+    )
+    for game in games:
+        mine = played.filter(game=game, player=own["player"].first() or "")
+        gaps: dict[str, list[float]] = {}
+        for name in names:
+            theirs = played.filter(game=game, player=name).select(*MEETING, base="earned")
+            pairs = mine.join(
+                theirs.unique(MEETING, keep="first", maintain_order=True), MEETING, validate="m:1",
+                maintain_order="left",
+            )  # fmt: skip
+            if pairs.height == mine.height and pairs.height:
+                cells = pairs.group_by("configuration", "place", "deal", maintain_order=True)
+                gap = cells.agg((pl.col("earned") - pl.col("base")).mean())
+                gaps[name] = gap["earned"].to_list()
+        yield _earnings_trial(mine, gaps, game)
+
+
+MEETING = ("configuration", "deal", "place", "other")
+
+
+def _earnings_trial(mine: pl.DataFrame, gaps: Mapping[str, list[float]], game: str) -> Trial:
+    nearest = max(gaps, key=lambda name: float(np.mean(gaps[name])), default="")
+    least = -max((float(np.mean(one)) for one in gaps.values()), default=0.0)
+    earned = mean_of(mine["earned"])
+    sentence = f"it earned {fixed(earned, PLACES)} in {game_title(game)}"
+    if nearest:
+        sentence += f", {fixed(least, PLACES)} less than {nearest}, the lowest baseline"
+    worst = mine.sort("earned", maintain_order=True).head(1)
+    outcome = Weakness(
+        f"earned.{game}", f"is exploited in {game_title(game)}", mine.height if gaps else 0,
+        "matches", sentence, max(0.0, least), None,
+        match=worst["match"][0] if worst.height else None,
+    )  # fmt: skip
+
+    def p(_: frozenset[str]) -> float:
+        return max(_below(one) for one in gaps.values())
+
+    return Trial(outcome, p)
+
+
+def _below(gaps: list[float]) -> float:
+    """One-sided p-value by flips of signs that differences are below 0 on average."""
+    values = np.array(gaps)
+    rng = np.random.default_rng(0)
+    signs = rng.choice([-1.0, 1.0], size=(tests.DRAWS, len(values)))
+    return float((1 + np.sum(signs @ values <= values.sum() + 1e-9)) / (tests.DRAWS + 1))

@@ -1,0 +1,68 @@
+"""Test every weakness of a player, and name those that survive Holm's correction.
+
+Every weakness is a test with a p-value; Holm's procedure over all tests of a profile limits the
+probability that a player without weaknesses is said to have one to :data:`LEVEL`.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.weaknesses.earnings import earnings_trials
+from cheaptalk.profiles.weaknesses.messages import message_trials
+from cheaptalk.profiles.weaknesses.presentation import presentation_trials
+from cheaptalk.profiles.weaknesses.rates import rate_trials
+from cheaptalk.profiles.weaknesses.weakness import Examination, Trial, Weakness
+
+LEVEL = 0.05
+"""The largest probability of naming any weakness of a player without one."""
+
+
+def examine(seats: pl.DataFrame, player: str, battery: Battery) -> Examination:
+    """Test every weakness of a player.
+
+    Args:
+        seats: see :func:`~cheaptalk.profiles.seats.seats`.
+        player: the player's label.
+        battery: the battery that was played.
+    """
+    own = seats.filter(player=player)
+    trials = [
+        *message_trials(own, battery),
+        *presentation_trials(own, battery),
+        *rate_trials(own, battery),
+        *earnings_trials(seats, own, battery),
+    ]
+    judged = _holm(trials)
+    # fatigue comes first, because it explains other findings
+    order = {one.key: (not one.found, one.key != "fatigue", -one.effect) for one in judged}
+    findings = sorted((one for one in judged if one.found), key=lambda one: order[one.key])
+    return Examination([*findings, *(one for one in judged if not one.found)])
+
+
+def _holm(trials: Sequence[Trial]) -> list[Weakness]:
+    """Holm's procedure, in which a condition that was found no longer serves as a control."""
+    open_trials = {one.outcome.key: one for one in trials if one.outcome.tested}
+    found: dict[str, float] = {}
+    ps = {key: one.p(frozenset()) for key, one in open_trials.items()}
+    while len(found) < len(open_trials):
+        left = {key: p for key, p in ps.items() if key not in found}
+        best = min(left, key=lambda key: left[key])
+        if left[best] > LEVEL / len(left):
+            break
+        found[best] = left[best]
+        dropped = frozenset(found)
+        for key in left:
+            if key != best and dropped & _rivals(open_trials[key]):
+                ps[key] = min(ps[key], open_trials[key].p(dropped))
+    return [
+        one.outcome._replace(p=ps.get(one.outcome.key), found=one.outcome.key in found)
+        for one in trials
+    ]
+
+
+def _rivals(trial: Trial) -> frozenset[str]:
+    """The conditions that serve as controls of a test."""
+    others: frozenset[str] = getattr(trial.p, "keywords", {}).get("others", frozenset())
+    return others

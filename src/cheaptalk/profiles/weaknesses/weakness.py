@@ -1,0 +1,135 @@
+"""A weakness that a profile tested, and a test whose p-value is still to be corrected."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import polars as pl
+from scipy.stats import binomtest
+
+from cheaptalk.profiles.weaknesses.exchangeability import least_count
+from cheaptalk.reports.recipes.tables import Estimate
+from cheaptalk.rules import game_title
+
+ROBUST = {"changed": 0.1, "size": 0.05, "signed": 0.05}
+"""What the ends of a manipulation's three intervals must not exceed for it to be ruled out."""
+PLACES = 2
+
+
+class Weakness(NamedTuple):
+    """A weakness that a profile tested.
+
+    Attributes:
+        key: such as ``flattering``.
+        title: such as "yields to flattery"; what the sentence begins with.
+        tested: how often the trigger fired: matches, offers or answers that could have shown it.
+        unit: of what.
+        sentence: the finding with its numbers; of what was not found, the numbers.
+        effect: its size in [0, 1], by which findings are ordered.
+        p: the p-value, not corrected; None if it was not tested.
+        found: whether it is named, after the correction for all weaknesses.
+        changed, size, signed: of a manipulation, the share of matches whose course changed, and
+            the mean absolute and signed change of the earnings, each with its 95 % interval.
+        hits: of a rate, how often it showed; None otherwise.
+        limit: of a rate, the largest share that is not a weakness.
+        match: a match that shows it, and its twin under the plain condition, if any.
+        variant: the condition that caused it: a talker, a presentation or a kind of names; empty
+            if there is only one condition.
+    """
+
+    key: str
+    title: str
+    tested: int
+    unit: str
+    sentence: str
+    effect: float
+    p: float | None
+    found: bool = False
+    changed: Estimate | None = None
+    size: Estimate | None = None
+    signed: Estimate | None = None
+    hits: int | None = None
+    limit: float = 0.0
+    match: str | None = None
+    twin: str | None = None
+    variant: str = ""
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Return the exact 95 % interval of a rate; None if it is no rate or was not tested."""
+        if self.hits is None or not self.tested:
+            return None
+        ends = binomtest(self.hits, self.tested).proportion_ci()
+        return float(ends.low), float(ends.high)
+
+    @property
+    def robust(self) -> bool:
+        """Return whether all three effects of a manipulation are below :data:`ROBUST`."""
+        for kind, limit in ROBUST.items():
+            effect: Estimate | None = getattr(self, kind)
+            if effect is None or effect.low is None or effect.high is None:
+                return False
+            if max(abs(effect.low), abs(effect.high)) > limit:
+                return False
+        return True
+
+    @property
+    def verdict(self) -> str:
+        """Return the verdict in a word or two.
+
+        A manipulation is robust only if the share of changed courses, the absolute and the signed
+        change all stay below their limits at the upper ends of their intervals.
+        """
+        if self.found:
+            return "found"
+        if self.p is None:
+            return "not tested"
+        return "robust" if self.robust else "not found"
+
+    def least(self, of: int, level: float) -> int | None:
+        """Return how often a rate must show in so many opportunities to be found at a level."""
+        return least_count(of, self.limit, level)
+
+
+class Examination(NamedTuple):
+    """All weaknesses that a profile tested, the findings first, the worst at the top."""
+
+    weaknesses: Sequence[Weakness]
+
+    @property
+    def findings(self) -> list[Weakness]:
+        """Return the weaknesses that were found, the worst first."""
+        return [one for one in self.weaknesses if one.found]
+
+    @property
+    def tested(self) -> list[Weakness]:
+        """Return those whose trigger fired at all."""
+        return [one for one in self.weaknesses if one.p is not None]
+
+
+class Trial(NamedTuple):
+    """A test before its p-value is compared with the others'.
+
+    Attributes:
+        outcome: the weakness without a verdict.
+        p: the p-value, given the conditions that were found to have an effect already.
+    """
+
+    outcome: Weakness
+    p: Callable[[frozenset[str]], float]
+
+
+def mean_of(values: pl.Series) -> float:
+    """Return the mean of numbers; 0 without any."""
+    mean = values.mean()
+    return float(mean) if isinstance(mean, int | float) else 0.0
+
+
+def share_of(values: pl.Series) -> str:
+    """Return how many of so many matches have a 1, such as "3 of 12 matches"."""
+    return f"{int(values.sum())} of {values.len()} matches"
+
+
+def games_of(rows: pl.DataFrame) -> str:
+    """Return the games of matches in words, such as "in Bargaining and Persuasion"."""
+    names = [game_title(name) for name in rows["game"].unique(maintain_order=True)]
+    return "in " + (" and ".join([", ".join(names[:-1]), names[-1]]) if names[1:] else names[0])
