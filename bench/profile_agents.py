@@ -213,7 +213,7 @@ def divide(read: View, own: Persona) -> dict[str, Any]:
     offers = [[int(one) for one in found] for text in read.heard for found in OFFER.findall(text)]
     offered = offers[-1] if offers else None
     claim = [0, 0, 0]
-    for kind in sorted(range(3), key=lambda one: -worth[one]):
+    for kind in sorted(range(3), key=lambda one: (-worth[one], -counts[one])):
         while claim[kind] < counts[kind] and value(claim, worth) < demand(read, own, 0) * total:
             claim[kind] += 1
     if offered is not None:

@@ -1,4 +1,4 @@
-"""Planted weaknesses: ``python -m bench.profile_weaknesses [--size SIZE] [--progress FILE]``.
+"""Planted weaknesses: ``python -m bench.profile_weaknesses [--size SIZE] [--folder FOLDER]``.
 
 Profiles of 24 players with a planted weakness and of 20 without one, all of them with noise. A
 weakness counts as named if one of the first three findings names it. Players without a weakness are
@@ -48,15 +48,15 @@ def examined(store: ct.Store, name: str, size: str) -> tuple[Examination, int]:
     return examine(rows, label, battery), int(rows.filter(player=label)["answers"].sum())
 
 
-def measured(size: str, progress: Path) -> dict[str, dict[str, Any]]:
-    """Return what profiles of a size find of each player, as far as ``progress`` lacks it."""
+def measured(size: str, progress: Path, folder: Path) -> dict[str, dict[str, Any]]:
+    """Return what profiles of a size find of each player, as far as ``progress`` lacks it.
+
+    The matches go to a store of the folder, so that changed tests need no new matches.
+    """
     digest = hashlib.sha256(ct.profiles.battery().model_dump_json().encode()).hexdigest()[:12]
     lines = map(json.loads, progress.read_text().splitlines()) if progress.exists() else ()
     done = {one["player"]: one for one in lines if (one["size"], one["battery"]) == (size, digest)}
-    with (
-        TemporaryDirectory() as folder,
-        ct.Store.open(Path(folder) / "store.sqlite", create=True) as store,
-    ):
+    with ct.Store.open(folder / f"{size}.sqlite", create=True) as store:
         for name in PLAYERS:
             if name in done:
                 continue
@@ -86,9 +86,9 @@ def verdict(row: Mapping[str, Any]) -> str:
     return f"{'named' if is_named(row) else 'MISSED'}, found {found}"
 
 
-def rows_of(size: str, progress: Path) -> Iterator[Row]:
+def rows_of(size: str, progress: Path, folder: Path) -> Iterator[Row]:
     """Yield the figures of a size."""
-    done = measured(size, progress)
+    done = measured(size, progress, folder)
     weak = [done[name] for name in WEAK]
     missed = [one["player"] for one in weak if not is_named(one)]
     accused = [one for one in (done[name] for name in SOUND) if one["findings"]]
@@ -118,7 +118,7 @@ def rows() -> Iterator[Row]:
     """Yield the figures of both sizes."""
     with TemporaryDirectory() as folder:
         for size in GOALS:
-            yield from rows_of(size, Path(folder) / "progress.jsonl")
+            yield from rows_of(size, Path(folder) / "progress.jsonl", Path(folder))
 
 
 def main() -> None:
@@ -128,8 +128,9 @@ def main() -> None:
     )
     parser.add_argument("--size", choices=GOALS, default="small")
     parser.add_argument("--progress", type=Path, default=Path("profile_weaknesses.jsonl"))
+    parser.add_argument("--folder", type=Path, default=Path(), help="where stores of matches are")
     options = parser.parse_args()
-    for row in rows_of(options.size, options.progress):
+    for row in rows_of(options.size, options.progress, options.folder):
         print(f"{row.what}: {row.value:,.0f} {row.unit}; {row.note}")
 
 

@@ -29,6 +29,8 @@ LONG = 8
 """Rounds from which a match is long."""
 LATE = 5
 """The round from which it is late in a long match."""
+DROP = 0.25
+"""How much less than what it has just asked for a player must settle for to have lapsed."""
 WORDS = ("message", "reasoning")
 
 
@@ -40,6 +42,7 @@ class Conduct(NamedTuple):
             same moves.
         reached: whether the player decided anything after a message of the other.
         reads: whether the player reads text, so that names and wordings reach it.
+        yielded: whether it accepted an offer before the last round.
         fair: offers of at least :data:`FAIR` that it received in the last round.
         fair_refused: how many of them it turned down.
         low: offers of at most :data:`LOW` that it received in earlier rounds of bargaining.
@@ -55,11 +58,13 @@ class Conduct(NamedTuple):
             advised against one.
         lied_bought: how many of them it bought.
         late: whether it lapsed late in a long match and not early; None if it never got there.
+        early: whether it lapsed early in a long match and not late.
     """
 
     course: str
     reached: bool
     reads: bool
+    yielded: bool = False
     fair: int = 0
     fair_refused: int = 0
     low: int = 0
@@ -73,14 +78,17 @@ class Conduct(NamedTuple):
     lied: int = 0
     lied_bought: int = 0
     late: bool | None = None
+    early: bool = False
 
 
 SCHEMA: dict[str, Any] = {
-    "course": pl.String, "reached": pl.Boolean, "reads": pl.Boolean, "fair": pl.Int64,
-    "fair_refused": pl.Int64, "low": pl.Int64, "low_taken": pl.Int64,
+    "course": pl.String, "reached": pl.Boolean, "reads": pl.Boolean,
+    "yielded": pl.Boolean, "fair": pl.Int64, "fair_refused": pl.Int64, "low": pl.Int64,
+    "low_taken": pl.Int64,
     "gift": pl.Int64, "gift_made": pl.Int64, "loss": pl.Int64, "loss_taken": pl.Int64,
     "last_loss": pl.Int64, "last_loss_taken": pl.Int64,
     "lied": pl.Int64, "lied_bought": pl.Int64, "late": pl.Boolean,
+    "early": pl.Boolean,
 }  # fmt: skip
 """Columns of :class:`Conduct` in frames."""
 
@@ -169,19 +177,36 @@ def _over_offers(game: Bargaining | Negotiation, place: str, turns: list[Turn]) 
     gifts = gifts if isinstance(game, Negotiation) and last_word else []
     early = [one for one in losses if one.stage < rounds]
     last = [one for one in losses if one.stage == rounds]
-    lapses = [
-        one for one in turns
-        if one.taken is not False and one.share <= 2 * LOW and one.stage < rounds - 1
-    ]  # fmt: skip
+    lapse = _first_lapse(turns, rounds) if rounds >= LONG else None
     reached = any(one.stage >= LATE for one in turns) and rounds >= LONG
     return {
+        "yielded": any(one.taken and one.stage < rounds for one in answers),
         "fair": len(fair), "fair_refused": sum(not one.taken for one in fair),
         "low": len(low), "low_taken": sum(bool(one.taken) for one in low),
         "gift": len(gifts), "gift_made": sum(one.share <= LOW for one in gifts),
         "loss": len(early), "loss_taken": sum(bool(one.taken) for one in early),
         "last_loss": len(last), "last_loss_taken": sum(bool(one.taken) for one in last),
-        "late": bool(lapses) and min(one.stage for one in lapses) >= LATE if reached else None,
+        "late": lapse is not None and lapse >= LATE if reached else None,
+        "early": lapse is not None and lapse < LATE,
     }  # fmt: skip
+
+
+def _first_lapse(turns: list[Turn], rounds: int) -> int | None:
+    """The round in which a player settles for little, and for much less than it has just asked for.
+
+    A player that concedes step by step never does. Nothing of the last two rounds counts, because
+    any share is better there than none.
+    """
+    asked: float | None = None
+    for turn in turns:
+        if turn.stage >= rounds - 1:
+            return None
+        if turn.taken is False:
+            continue
+        if asked is not None and turn.share <= min(2 * LOW, asked - DROP):
+            return turn.stage
+        asked = turn.share
+    return None
 
 
 def _over_products(result: Result, place: str) -> dict[str, Any]:
@@ -198,10 +223,11 @@ def _over_products(result: Result, place: str) -> dict[str, Any]:
     read = len(stated) == len(bought)  # every message of the seller
     lied = [n for n in range(len(bought)) if read and stated[:n].count(False) >= LIES]
     praised = read and all(true == high for true, high in zip(stated, qualities, strict=False))
-    late = sum(wrong[LATE:]) > 1 and not any(wrong[1:LATE])
     if place == "bob" and praised and not all(stated):
         return {"lied": len(lied), "lied_bought": sum(bought[number] for number in lied)}
-    return {"late": late}
+    # windows of the same length, so that errors at random are as often early as late
+    excess = sum(wrong[LATE : 2 * LATE]) - sum(wrong[:LATE])
+    return {"late": excess > 1, "early": excess < -1}
 
 
 def _fails_late(record: MatchRecord, place: str) -> bool | None:

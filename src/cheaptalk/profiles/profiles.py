@@ -199,12 +199,11 @@ EFFECTS = ("changed", "size", "signed")
 
 
 def _weakness(one: Weakness) -> dict[str, Any]:
-    low, high = one.interval or (None, None)
     effects = {kind: getattr(one, kind) for kind in EFFECTS}
     return {
         "key": one.key, "title": one.title, "verdict": one.verdict, "variant": one.variant,
-        "evidence": one.sentence, "triggered": one.tested, "unit": one.unit, "effect": one.effect,
-        "low": low, "high": high, "p": one.p,
+        "evidence": one.sentence, "triggered": one.tested, "unit": one.unit, "p": one.p,
+        "effect": one.effect.value, "low": one.effect.low, "high": one.effect.high,
         **{kind: None if effect is None else _ends(effect) for kind, effect in effects.items()},
         "match": one.match, "twin": one.twin,
     }  # fmt: skip

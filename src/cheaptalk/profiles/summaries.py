@@ -6,7 +6,7 @@ from typing import NamedTuple
 from cheaptalk.profiles.profiles import PLACES, Number, Profile
 from cheaptalk.profiles.weaknesses.examine import LEVEL
 from cheaptalk.profiles.weaknesses.manipulations import manipulations
-from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
+from cheaptalk.profiles.weaknesses.weakness import Examination
 from cheaptalk.rules import counted
 from cheaptalk.studies import money
 from cheaptalk.text import fixed
@@ -38,7 +38,7 @@ class Summary(NamedTuple):
 def summary(profile: Profile) -> Summary:
     """Return the summary of a profile."""
     examined = profile.examination
-    findings = [f"{profile.player} {one.title}: {evidence(one)}."
+    findings = [f"{profile.player} {one.title}: {one.sentence}."
                 for one in examined.findings]  # fmt: skip
     metrics = [
         f"{one.of.title}: {fixed(one.own.value or 0, PLACES)}{one.own.within(PLACES)}"
@@ -47,19 +47,6 @@ def summary(profile: Profile) -> Summary:
     return Summary(
         examined, findings, [*_scope(profile, examined)], _next(profile, examined), metrics
     )
-
-
-def evidence(one: Weakness) -> str:
-    """Return what a profile saw of a weakness, with the interval of its effect."""
-    return f"{one.sentence}{interval(one)}"
-
-
-def interval(one: Weakness) -> str:
-    """Return the 95 % interval of a weakness's effect in words; empty if it has none."""
-    if one.interval is None:
-        return ""
-    low, high = one.interval
-    return f" (95 % interval {100 * low:.0f} to {100 * high:.0f} %)"
 
 
 def main_numbers(profile: Profile) -> Iterator[Number]:

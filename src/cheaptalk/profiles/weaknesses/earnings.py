@@ -7,13 +7,20 @@ import polars as pl
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.weaknesses import exchangeability as tests
-from cheaptalk.profiles.weaknesses.weakness import PLACES, Trial, Weakness, mean_of
+from cheaptalk.profiles.weaknesses.weakness import (
+    PLACES,
+    Trial,
+    Weakness,
+    between,
+    estimate_of,
+    mean_of,
+)
 from cheaptalk.rules import game_title
 from cheaptalk.text import fixed
 
 
 def earnings_trials(seats: pl.DataFrame, own: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
-    """Whether the player earns less in a game than every baseline in its seats."""
+    """Yield, for each game, a test whether the player earns less than every baseline there."""
     games = dict.fromkeys(part.game for part in battery.parts.values())
     names = [name for name in battery.panel if name != own["player"].first()]
     played = seats.filter(
@@ -42,15 +49,15 @@ MEETING = ("configuration", "deal", "place", "other")
 
 def _earnings_trial(mine: pl.DataFrame, gaps: Mapping[str, list[float]], game: str) -> Trial:
     nearest = max(gaps, key=lambda name: float(np.mean(gaps[name])), default="")
-    least = -max((float(np.mean(one)) for one in gaps.values()), default=0.0)
-    earned = mean_of(mine["earned"])
-    sentence = f"it earned {fixed(earned, PLACES)} in {game_title(game)}"
+    less = estimate_of([-gap for gap in gaps.get(nearest, [])])
+    sentence = f"it earned {fixed(mean_of(mine['earned']), PLACES)} in {game_title(game)}"
     if nearest:
-        sentence += f", {fixed(least, PLACES)} less than {nearest}, the lowest baseline"
+        sentence += f", {between(less)} less than {nearest}, the lowest baseline"
     worst = mine.sort("earned", maintain_order=True).head(1)
     outcome = Weakness(
-        f"earned.{game}", f"is exploited in {game_title(game)}", mine.height if gaps else 0,
-        "matches", sentence, max(0.0, least), None,
+        f"earned.{game}", f"earns less than every baseline in {game_title(game)}",
+        mine.height if gaps else 0, "matches", sentence,
+        less._replace(value=max(0.0, less.value or 0)),
         match=worst["match"][0] if worst.height else None,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.weaknesses.earnings import earnings_trials
-from cheaptalk.profiles.weaknesses.messages import message_trials
+from cheaptalk.profiles.weaknesses.messages import FATIGUE, message_trials
 from cheaptalk.profiles.weaknesses.presentation import presentation_trials
 from cheaptalk.profiles.weaknesses.rates import rate_trials
 from cheaptalk.profiles.weaknesses.weakness import Examination, Trial, Weakness
@@ -36,8 +36,10 @@ def examine(seats: pl.DataFrame, player: str, battery: Battery) -> Examination:
     ]
     judged = _holm(trials)
     # fatigue comes first, because it explains other findings
-    order = {one.key: (not one.found, one.key != "fatigue", -one.effect) for one in judged}
-    findings = sorted((one for one in judged if one.found), key=lambda one: order[one.key])
+    findings = sorted(
+        (one for one in judged if one.found),
+        key=lambda one: (one.key != FATIGUE, -(one.effect.value or 0)),
+    )
     return Examination([*findings, *(one for one in judged if not one.found)])
 
 
@@ -54,15 +56,9 @@ def _holm(trials: Sequence[Trial]) -> list[Weakness]:
         found[best] = left[best]
         dropped = frozenset(found)
         for key in left:
-            if key != best and dropped & _rivals(open_trials[key]):
+            if key != best and best in open_trials[key].controls:
                 ps[key] = min(ps[key], open_trials[key].p(dropped))
     return [
         one.outcome._replace(p=ps.get(one.outcome.key), found=one.outcome.key in found)
         for one in trials
     ]
-
-
-def _rivals(trial: Trial) -> frozenset[str]:
-    """The conditions that serve as controls of a test."""
-    others: frozenset[str] = getattr(trial.p, "keywords", {}).get("others", frozenset())
-    return others

@@ -23,14 +23,22 @@ class Conditions(NamedTuple):
         rows: one per match: ``condition``, ``game``, ``match`` and ``twin``, ``reached`` (whether
             its message came before a decision of the player), ``changed`` (1 if the course is not
             that of the twin), ``earned`` and ``base`` (of the twin), ``signed`` and ``size`` (their
-            difference and its absolute value), ``forfeited``.
-        changed, size, signed: the same by instance and condition.
+            difference and its absolute value), ``yielded`` (1 if it accepted an offer before the
+            last round), ``forfeited``.
+        instances: the game of each instance, and its :data:`STATISTICS` by condition.
     """
 
     rows: pl.DataFrame
-    changed: Sequence[Mapping[str, float]]
-    size: Sequence[Mapping[str, float]]
-    signed: Sequence[Mapping[str, float]]
+    instances: Sequence[tuple[str, Mapping[str, tuple[float, ...]]]]
+
+    @property
+    def changed(self) -> Sequence[Mapping[str, float]]:
+        """Return whether the course changed, by instance and condition."""
+        return [{name: values[0] for name, values in one.items()} for _, one in self.instances]
+
+
+STATISTICS = {"changed": False, "yielded": False, "size": False, "signed": True}
+"""What a manipulation can change, and whether a decrease counts, too."""
 
 
 def base(battery: Battery) -> str:
@@ -84,19 +92,17 @@ def conditions(own: pl.DataFrame, battery: Battery) -> Conditions:
         .with_columns(
             condition="other",
             changed=(pl.col("course") != pl.col("plain")).cast(pl.Float64),
+            yielded=pl.col("yielded").cast(pl.Float64),
             signed=pl.col("earned") - pl.col("base"),
         )
         .with_columns(size=pl.col("signed").abs())
     )
-    grouped = rows.group_by(*INSTANCE, maintain_order=True).agg(
-        "condition", "changed", "size", "signed"
-    )
-    by_value = {
-        key: [dict(zip(row["condition"], row[key], strict=True))
-              for row in grouped.iter_rows(named=True)]
-        for key in ("changed", "size", "signed")
-    }  # fmt: skip
-    return Conditions(rows, by_value["changed"], by_value["size"], by_value["signed"])
+    instances = [
+        (game, {row["condition"]: tuple(row[one] for one in STATISTICS)
+                for row in group.iter_rows(named=True)})
+        for (game, *_), group in rows.group_by("game", *INSTANCE, maintain_order=True)
+    ]  # fmt: skip
+    return Conditions(rows, instances)
 
 
 class Effect(NamedTuple):

@@ -1,12 +1,22 @@
 """Presentation: whether names, wording, currency, scale or order change what a player does."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from statistics import mean
 
 import polars as pl
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.weaknesses import exchangeability as tests
-from cheaptalk.profiles.weaknesses.weakness import PLACES, Trial, Weakness, mean_of
+from cheaptalk.profiles.weaknesses.weakness import (
+    PLACES,
+    Trial,
+    Weakness,
+    between,
+    estimate_of,
+    mean_of,
+    unsigned,
+)
+from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.text import fixed
 
 FACTORS = {
@@ -38,38 +48,52 @@ def presentation_trials(own: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
 
 def _names_trial(rows: pl.DataFrame, factor: str) -> Trial:
     low, high, low_title, high_title = FACTORS[factor]
-    by_value: dict[str, list[dict[str, float]]] = {}
-    for value in ("asked", "earned"):
-        cells = rows.group_by(*QUESTION, "deal", maintain_order=True).agg("way", value)
-        by_value[value] = [
-            dict(zip(cell["way"], cell[value], strict=True)) for cell in cells.iter_rows(named=True)
-        ]
+    cells = {value: _by_way(rows, value) for value in ("asked", "earned")}
+    differences = {value: _differences(one, low, high) for value, one in cells.items()}
     means = {
-        value: [mean_of(rows.filter(pl.col("way").is_in(group))[value]) for group in (low, high)]
-        for value in by_value
-    }
-    earned = means["earned"]
+        (value, group): mean_of(rows.filter(pl.col("way").is_in(group))[value])
+        for value in cells for group in (low, high)
+    }  # fmt: skip
+    largest = max(differences, key=lambda one: abs(differences[one].value or 0))
+    of = {"asked": "first demand", "earned": "earnings"}[largest]
     sentence = (
-        f"with {high_title} it earned {fixed(earned[1], PLACES)} and first asked for "
-        f"{fixed(means['asked'][1], PLACES)}, with {low_title} {fixed(earned[0], PLACES)} and "
-        f"{fixed(means['asked'][0], PLACES)}"
+        f"with {high_title} it earned {fixed(means['earned', high], PLACES)} and first asked for "
+        f"{fixed(means['asked', high], PLACES)}, with {low_title} "
+        f"{fixed(means['earned', low], PLACES)} and {fixed(means['asked', low], PLACES)}; "
+        f"difference of the {of} {between(differences[largest], signed=True)}"
     )
-    effect = max((abs(a - b) for a, b in means.values()), default=0.0)
     # the variant is that with which the player does worse
     variant, group = min(
         (low_title, low), (high_title, high),
-        key=lambda one: [means[value][one[1] is high] for value in ("earned", "asked")],
+        key=lambda one: [means[value, one[1]] for value in ("earned", "asked")],
     )  # fmt: skip
     hit = rows.filter(pl.col("way").is_in(group)).sort("earned", maintain_order=True).head(1)
     outcome = Weakness(
         f"names.{factor}", f"depends on the {factor} of names", rows.height, "matches", sentence,
-        effect, None, match=hit["match"][0] if hit.height else None, variant=variant,
+        unsigned(differences[largest]), match=hit["match"][0] if hit.height else None,
+        variant=variant,
     )  # fmt: skip
 
     def p(_: frozenset[str]) -> float:
-        return min(1.0, 2 * min(tests.contrast(one, low, high) for one in by_value.values()))
+        return min(1.0, 2 * min(tests.contrast(one, low, high) for one in cells.values()))
 
     return Trial(outcome, p)
+
+
+def _by_way(rows: pl.DataFrame, value: str) -> list[dict[str, float]]:
+    """The values of each instance by way."""
+    cells = rows.group_by(*QUESTION, "deal", maintain_order=True).agg("way", value)
+    return [dict(zip(one["way"], one[value], strict=True)) for one in cells.iter_rows(named=True)]
+
+
+def _differences(
+    cells: list[dict[str, float]], low: Sequence[str], high: Sequence[str]
+) -> Estimate:
+    """The mean difference between two groups of ways, over the instances that have all of them."""
+    return estimate_of([
+        mean(cell[way] for way in high) - mean(cell[way] for way in low)
+        for cell in cells if all(way in cell for way in (*low, *high))
+    ])  # fmt: skip
 
 
 def _way_trial(rows: pl.DataFrame, way: str, base: str) -> Trial:
@@ -82,16 +106,17 @@ def _way_trial(rows: pl.DataFrame, way: str, base: str) -> Trial:
     }  # fmt: skip
     mine, plain = mean_of(texts["asked"]), mean_of(inside.filter(way=base)["asked"])
     pairs = pl.concat([*strata.values()]) if strata else inside.clear()
-    apart = _mean_distance(pairs, way, base)
-    again = _mean_distance(pairs, base, base)
+    apart, again = _distances(pairs, way, base), _distances(pairs, base, base)
+    excess = estimate_of([one - mean_of(again) for one in apart])
     sentence = (
         f"it first asked for {fixed(mine, PLACES)} there and {fixed(plain, PLACES)} otherwise, "
-        f"{fixed(apart, PLACES)} apart on average (identical repeats: {fixed(again, PLACES)})"
+        f"{fixed(mean_of(apart), PLACES)} apart on average (identical repeats: "
+        f"{fixed(mean_of(again), PLACES)}), a difference of {between(excess, signed=True)}"
     )
     outcome = Weakness(
         f"steady.{way}", PRESENTED.get(way, f"depends on {way}"), texts.height, "matches", sentence,
-        max(0.0, apart - again), None, match=texts["match"][0] if texts.height else None,
-        variant=way,
+        excess._replace(value=max(0.0, excess.value or 0)),
+        match=texts["match"][0] if texts.height else None, variant=way,
     )  # fmt: skip
 
     def p(_: frozenset[str]) -> float:
@@ -105,11 +130,13 @@ def _way_trial(rows: pl.DataFrame, way: str, base: str) -> Trial:
     return Trial(outcome, p)
 
 
-def _mean_distance(rows: pl.DataFrame, way: str, base: str) -> float:
-    """The mean distance between the first demands of two ways, over pairs of different matches."""
-    one = rows.filter(way=way).select(*QUESTION, "match", "asked")
-    other = rows.filter(way=base).select(*QUESTION, again="match", base="asked")
-    pairs = one.join(
-        other, QUESTION, nulls_equal=True, validate="m:m", maintain_order="left_right"
+def _distances(rows: pl.DataFrame, way: str, base: str) -> pl.Series:
+    """For each match of a way, the mean distance of its first demand from those of other matches
+    of the base."""
+    own = rows.filter(way=way).select(*QUESTION, "match", "asked")
+    others = rows.filter(way=base).select(*QUESTION, again="match", base="asked")
+    pairs = own.join(
+        others, QUESTION, nulls_equal=True, validate="m:m", maintain_order="left_right"
     ).filter(pl.col("match") != pl.col("again"))
-    return mean_of((pairs["asked"] - pairs["base"]).abs())
+    distances = pairs.with_columns(apart=(pl.col("asked") - pl.col("base")).abs())
+    return distances.group_by("match", maintain_order=True).agg(pl.col("apart").mean())["apart"]

@@ -9,7 +9,7 @@ from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.conduct import LIES
 from cheaptalk.profiles.weaknesses import exchangeability as tests
 from cheaptalk.profiles.weaknesses.manipulations import SECRETS
-from cheaptalk.profiles.weaknesses.weakness import Trial, Weakness, games_of
+from cheaptalk.profiles.weaknesses.weakness import Trial, Weakness, games_of, share_estimate
 
 
 class Rate(NamedTuple):
@@ -21,6 +21,8 @@ class Rate(NamedTuple):
         limit: the largest share that is not a weakness.
         unit: what is counted.
         said: what happened, behind "12 of 20".
+        contrary: how often the opposite happened, which is as likely without the weakness; None
+            if it has none.
     """
 
     key: str
@@ -30,6 +32,7 @@ class Rate(NamedTuple):
     limit: float
     unit: str
     said: str
+    contrary: pl.Expr | None = None
 
 
 def _any(column: str) -> pl.Expr:
@@ -62,7 +65,7 @@ RATES: tuple[Rate, ...] = (
          "were forfeited"),
     Rate("late", "gets worse late in long matches", pl.col("late").fill_null(False).cast(pl.Int64),
          pl.col("late").is_not_null().cast(pl.Int64), 0.05, "long matches",
-         "had a lapse from round 5 on and none before"),
+         "had a lapse from round 5 on and none before", contrary=pl.col("early").cast(pl.Int64)),
 )  # fmt: skip
 
 
@@ -84,14 +87,26 @@ def _rate_trial(rows: pl.DataFrame, rate: Rate, variant: str = "") -> Trial:
         hits=rate.hits.fill_null(0).cast(pl.Int64), chances=rate.of.fill_null(0).cast(pl.Int64)
     ).filter(pl.col("chances") > 0)
     hits, chances = int(counted["hits"].sum()), int(counted["chances"].sum())
+    opposite = None if rate.contrary is None else int(rows.select(rate.contrary.sum()).item() or 0)
     hit = counted.filter(pl.col("hits") > 0)
+    share = share_estimate(hits, chances)
     sentence = f"{hits} of {chances} {rate.unit} {rate.said}"
     if hit.height:
         sentence += f", {games_of(hit)}"
+    if share.low is not None and share.high is not None:
+        sentence += f" (95 % interval {100 * share.low:.0f} to {100 * share.high:.0f} %)"
+    if opposite:
+        sentence += f"; {opposite} had one before and none later"
     worst = hit.sort("hits", descending=True, maintain_order=True).head(1)
     outcome = Weakness(
-        rate.key, rate.title, chances, rate.unit, sentence, hits / chances if chances else 0.0,
-        None, hits=hits, limit=rate.limit, match=worst["match"][0] if worst.height else None,
-        variant=variant,
+        rate.key, rate.title, chances, rate.unit, sentence, share, hits=hits, limit=rate.limit,
+        match=worst["match"][0] if worst.height else None, variant=variant,
     )  # fmt: skip
-    return Trial(outcome, lambda _: tests.more_often(hits, chances, rate.limit))
+
+    def p(_: frozenset[str]) -> float:
+        above = tests.more_often(hits, chances, rate.limit)
+        return (
+            above if opposite is None else max(above, tests.more_often(hits, hits + opposite, 0.5))
+        )
+
+    return Trial(outcome, p)

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 from scipy.stats import binomtest
+from scipy.stats import t as student
 
 from cheaptalk.profiles.weaknesses.exchangeability import least_count
 from cheaptalk.reports.recipes.tables import Estimate
@@ -13,6 +15,7 @@ from cheaptalk.rules import game_title
 ROBUST = {"changed": 0.1, "size": 0.05, "signed": 0.05}
 """What the ends of a manipulation's three intervals must not exceed for it to be ruled out."""
 PLACES = 2
+ROUNDING = 1e-9
 
 
 class Weakness(NamedTuple):
@@ -24,7 +27,7 @@ class Weakness(NamedTuple):
         tested: how often the trigger fired: matches, offers or answers that could have shown it.
         unit: of what.
         sentence: the finding with its numbers; of what was not found, the numbers.
-        effect: its size in [0, 1], by which findings are ordered.
+        effect: its size in [0, 1], by which findings are ordered, with its 95 % interval.
         p: the p-value, not corrected; None if it was not tested.
         found: whether it is named, after the correction for all weaknesses.
         changed, size, signed: of a manipulation, the share of matches whose course changed, and
@@ -41,8 +44,8 @@ class Weakness(NamedTuple):
     tested: int
     unit: str
     sentence: str
-    effect: float
-    p: float | None
+    effect: Estimate
+    p: float | None = None
     found: bool = False
     changed: Estimate | None = None
     size: Estimate | None = None
@@ -52,14 +55,6 @@ class Weakness(NamedTuple):
     match: str | None = None
     twin: str | None = None
     variant: str = ""
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """Return the exact 95 % interval of a rate; None if it is no rate or was not tested."""
-        if self.hits is None or not self.tested:
-            return None
-        ends = binomtest(self.hits, self.tested).proportion_ci()
-        return float(ends.low), float(ends.high)
 
     @property
     def robust(self) -> bool:
@@ -111,11 +106,58 @@ class Trial(NamedTuple):
 
     Attributes:
         outcome: the weakness without a verdict.
-        p: the p-value, given the conditions that were found to have an effect already.
+        p: the p-value, given the weaknesses that were found already.
+        controls: keys of the weaknesses whose conditions serve as controls until they are found.
     """
 
     outcome: Weakness
     p: Callable[[frozenset[str]], float]
+    controls: frozenset[str] = frozenset()
+
+
+NO_EFFECT = Estimate(0.0)
+
+
+def estimate_of(values: Sequence[float], least: float = -1.0, most: float = 1.0) -> Estimate:
+    """Return a mean with its 95 % t interval.
+
+    If the values don't vary, the interval allows that a share of all instances differs by 1, up to
+    the largest share that is compatible with none among these (Clopper and Pearson 1934).
+
+    Args:
+        values: a value per match or instance, independent of each other.
+        least, most: what a value can be.
+    """
+    n = len(values)
+    if not n:
+        return NO_EFFECT
+    mean, error = float(np.mean(values)), float(np.std(values, ddof=n > 1)) / n**0.5
+    error = 0.0 if error < ROUNDING else error
+    reach = error * float(student.ppf(0.975, n - 1)) if error else 1 - 0.025 ** (1 / n)
+    return Estimate(mean, max(least, mean - reach), min(most, mean + reach), error, n, n)
+
+
+def unsigned(one: Estimate) -> Estimate:
+    """Return the estimate of the absolute value of what another one estimates."""
+    low, high = one.low or 0.0, one.high or 0.0
+    ends = sorted((abs(low), abs(high)))
+    return one._replace(
+        value=abs(one.value or 0), low=0.0 if low <= 0 <= high else ends[0], high=ends[1]
+    )
+
+
+def share_estimate(hits: int, of: int) -> Estimate:
+    """Return a share with its exact 95 % interval (Clopper and Pearson 1934)."""
+    if not of:
+        return NO_EFFECT
+    ends = binomtest(hits, of).proportion_ci()
+    return Estimate(hits / of, float(ends.low), float(ends.high), None, of, of)
+
+
+def between(one: Estimate, *, signed: bool = False) -> str:
+    """Return an estimate and its interval in words, such as "0.20 (0.05 to 0.35)"."""
+    value, low, high = (f"{part or 0:{'+' if signed else ''}.{PLACES}f}" for part in one[:3])
+    return f"{value} (95 % interval {low} to {high})"
 
 
 def mean_of(values: pl.Series) -> float:
