@@ -127,6 +127,24 @@ def test_a_constant_lead_on_few_deals_is_no_certain_one() -> None:
     assert "cannot be told yet" in answer(played(7, **five)).text  # 2 / 2 ** 7 > 0.05 / 4
 
 
+def test_a_lead_that_only_configurations_move_is_as_certain_as_their_instances_make_it() -> None:
+    """Leads of both signs that are the same on each deal were said to need more matches."""
+    leads = {"c1": 0.4, "c2": 0.1, "c3": -0.2}
+
+    def told(instances: int) -> tuple[bool, str]:
+        rows = pl.DataFrame(
+            [{"configuration": name, "deal": deal, "who": who, "x": lead * (who == "a")}
+             for name, lead in leads.items() for deal in range(instances) for who in "ab"]
+        )  # fmt: skip
+        (margin,) = margins_over(rows, "who", "x", [("a", 0.1), ("b", 0.0)])
+        return margin.told, margin.within(2)
+
+    assert told(4) == (True, " (the same on every deal of each configuration)")  # 2 ** -(3 * 3)
+    assert told(2) == (  # 2 ** -3: three pairs of instances agree by chance in one of eight studies
+        False, " (the same on every deal of each configuration, on only 6 deals)"
+    )  # fmt: skip
+
+
 def test_a_lead_with_one_degree_of_freedom_is_inconclusive() -> None:
     game = played(2, ann=lambda deal: 0.9 + deal / 10, bob=lambda deal: deal / 10 * 1.5)
     (margin,) = margins(game, "left")

@@ -1,14 +1,12 @@
 """Differences of means: p-values and intervals that stay honest in small samples."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
 import polars as pl
 from scipy.special import stdtr, stdtrit
 
-from cheaptalk.statistics.columns import FloatArray
-from cheaptalk.statistics.intervals import Bounds, BoundsColumns
+from cheaptalk.statistics.intervals import STRATA, Bounds, BoundsColumns
 
 LEAST_FREEDOM = 2.0
 """Degrees of freedom below which a difference is inconclusive: t is 4.3 with two, 12.7 with one."""
@@ -24,14 +22,16 @@ def two_sided_p(
         difference: of the means.
         error: its standard error; None if unknown, 0 if nothing varied.
         freedom: degrees of freedom of the error.
-        constant_p: the p-value of a difference that did not vary; see :func:`sign_flip_p`.
+        constant_p: the p-value of a difference that did not vary; see
+            :func:`constant_difference_p`. Each degree of freedom can halve it at most, so that the
+            matches of one participant are not taken for many observations.
 
     Returns:
         None if the data cannot test the difference: the error is unknown, or it has fewer than
         :data:`LEAST_FREEDOM` degrees of freedom.
     """
     if error == 0:
-        return constant_p
+        return None if constant_p is None else max(constant_p, 0.5**freedom)
     if error is None or not is_testable(freedom):
         return None
     return float(2 * stdtr(freedom, -abs(difference) / error))
@@ -63,38 +63,72 @@ def is_testable(freedom: float) -> bool:
     return round(freedom, 6) >= LEAST_FREEDOM
 
 
-def sign_flip_p(parts: FloatArray, chances: FloatArray | float = 0.5) -> float:
+def constant_difference_p(arrangements: Iterable[int]) -> float:
     """Return the p-value of a difference that is the same in all instances of each stratum.
 
-    Such a difference has no standard error, but equal players are unlikely to produce it: if two
-    players are exchangeable, each instance's part of the difference is as likely to be positive as
-    negative. If all parts have one sign, the p-value is twice the probability of that; six paired
-    instances give 0.031. If signs are mixed, Hoeffding's inequality (1963, Probability
-    Inequalities for Sums of Bounded Random Variables, JASA 58) bounds it from above.
+    Such a difference has no standard error, but equal players are unlikely to produce it. If two
+    players are exchangeable, each arrangement of a stratum's outcomes is equally likely: n paired
+    instances have 2 ** n of them, since each difference is as likely to be positive as negative.
+    Two arrangements of a stratum show a constant difference, one for each sign. The p-value is the
+    probability of such arrangements in all strata, which is that of an infinite t statistic in a
+    permutation test. Six paired instances give 0.031, and so do four of one stratum and three of
+    another: each degree of freedom halves it.
 
     Args:
-        parts: what each instance adds to the difference.
-        chances: the probability of each part's sign among exchangeable players, such as 1 in 6 for
-            two instances of one player that both lie above two of another player.
+        arrangements: how many each stratum has in which the players differ.
 
-    >>> sign_flip_p(np.full(6, 0.1)), sign_flip_p(np.zeros(6))
-    (0.03125, 1.0)
+    >>> constant_difference_p([2**6]), constant_difference_p([2**4, 2**3])
+    (0.03125, 0.03125)
+    >>> constant_difference_p([])  # the players never differ
+    1.0
     """
-    moved = parts != 0
-    flipped, own = parts[moved], np.broadcast_to(chances, parts.shape)[moved]
-    if not len(flipped):
-        return 1.0
-    if (flipped > 0).all() or (flipped < 0).all():
-        return float(min(1.0, 2 * np.prod(own)))
-    return float(min(1.0, 2 * np.exp(-(flipped.sum() ** 2) / (2 * (flipped**2).sum()))))
+    return math.prod((min(1.0, 2 / count) for count in arrangements), start=1.0)
+
+
+def constant_p_of_instances(instances: pl.DataFrame) -> float:
+    """Return :func:`constant_difference_p` for the strata behind a mean's standard error.
+
+    Args:
+        instances: a row an instance: its ``configuration``, its ``part`` of the difference, and
+            whether the ``first`` and the ``second`` player played it. Configurations with one
+            instance are one stratum, as in :func:`.mean_intervals`.
+    """
+    single = pl.len().over(STRATA) == 1
+    pooled = single | (single.sum() == 1)
+    strata = (
+        instances.with_columns(
+            stratum=pl.when(~pooled).then("configuration"), both=pl.col("first") & pl.col("second")
+        )
+        .group_by("stratum", maintain_order=True)
+        .agg(pl.col("both", "first", "second").sum(), moved=(pl.col("part") != 0).any())
+        .filter("moved")
+    )
+    counts = strata.select("both", "first", "second").iter_rows()
+    return constant_difference_p(arrangements_of(*row) for row in counts)
+
+
+def arrangements_of(pairs: int, first: int = 0, second: int = 0) -> int:
+    """Return how many arrangements of a stratum are equally likely among exchangeable players.
+
+    Args:
+        pairs: instances that both players played.
+        first, second: instances of one player; they count if there are no pairs.
+
+    >>> arrangements_of(6), arrangements_of(0, 5, 5)
+    (64, 252)
+    """
+    return 2**pairs if pairs else math.comb(first + second, first)
 
 
 def combined_freedom(variances: Sequence[float], freedoms: Sequence[float]) -> float:
-    """Return Satterthwaite's degrees of freedom of a sum of independent variances; 1 if it is 0."""
+    """Return Satterthwaite's degrees of freedom of a sum of independent variances.
+
+    A sum of 0 has all degrees of freedom of its parts, and 1 without any.
+    """
     total, fourths = sum(variances), 0.0
     for variance, freedom in zip(variances, freedoms, strict=True):
         fourths += variance**2 / freedom
-    return total**2 / fourths if fourths else 1.0
+    return total**2 / fourths if fourths else max(1.0, sum(freedoms))
 
 
 def difference_bounds(

@@ -18,7 +18,7 @@ from cheaptalk.statistics.columns import (
     demand_level,
     with_numbers,
 )
-from cheaptalk.statistics.differences import LEAST_FREEDOM, sign_flip_p
+from cheaptalk.statistics.differences import LEAST_FREEDOM, constant_difference_p
 from cheaptalk.statistics.intervals import DEALS, ROUNDING
 from cheaptalk.statistics.planning import growth_for_power
 from cheaptalk.statistics.printout import Tabular
@@ -76,8 +76,9 @@ def rank_ranges(
 
     Standard errors are those of :func:`.mean_intervals`, and c is replaced by the quantile of
     Student's t with the same probability and the difference's Satterthwaite degrees of freedom.
-    With fewer than two of these no difference is sure; one that never varied is sure if a sign
-    test allows for all pairs (:func:`.sign_flip_p`).
+    With fewer than two of these no difference is sure; one that never varied is sure if a
+    permutation test of the clusters that both groups share allows for all pairs
+    (:func:`.constant_difference_p`).
 
     In a stratum where no two groups share a cluster, each group's clusters are drawn apart. If one
     of them has a single cluster there, the stratum shows no spread of that group: it becomes one
@@ -203,10 +204,12 @@ class _Parts(NamedTuple):
     Attributes:
         means: shape (clusters, groups).
         deviations: from the mean of the cluster's stratum, same shape.
+        present: which groups have observations in which clusters, same shape.
     """
 
     means: FloatArray
     deviations: FloatArray
+    present: NDArray[np.bool_]
 
 
 def _parts(groups: NDArray[np.int64], numbers: FloatArray, clusters: Clusters) -> _Parts:
@@ -219,7 +222,7 @@ def _parts(groups: NDArray[np.int64], numbers: FloatArray, clusters: Clusters) -
     starts = np.flatnonzero(np.diff(clusters.strata, prepend=-1))
     sizes = np.diff(starts, append=clusters.count)
     centres = np.add.reduceat(deviations, starts, axis=0) / sizes[:, None]
-    return _Parts(sums / rows, deviations - np.repeat(centres, sizes, axis=0))
+    return _Parts(sums / rows, deviations - np.repeat(centres, sizes, axis=0), many > 0)
 
 
 def _errors(parts: _Parts, clusters: Clusters) -> tuple[FloatArray, FloatArray]:
@@ -238,6 +241,15 @@ def _errors(parts: _Parts, clusters: Clusters) -> tuple[FloatArray, FloatArray]:
     total = np.where(total <= noise, 0.0, total)
     freedom = np.divide(total**2, fourths, out=np.zeros_like(total), where=total > 0)
     return np.sqrt(total), freedom
+
+
+def _arrangements(parts: _Parts, clusters: Clusters, i: int, j: int) -> list[int]:
+    """In how many ways equal groups could have the clusters of each stratum where they differ."""
+    noise = ROUNDING * clusters.count * np.abs(parts.means).max(initial=0.0)
+    shared = parts.present[:, i] & parts.present[:, j]
+    moved = shared & (np.abs(parts.means[:, i] - parts.means[:, j]) > noise)
+    strata = clusters.strata[shared & np.isin(clusters.strata, clusters.strata[moved])]
+    return [2 ** int(count) for count in np.bincount(strata) if count]
 
 
 def _surely_above(
@@ -261,7 +273,7 @@ def _surely_above(
     quantile = -stdtrit(np.maximum(freedom, 1.0), tail)
     above = (gaps > quantile * errors) & (np.round(freedom, 6) >= LEAST_FREEDOM)
     for i, j in np.argwhere((errors == 0) & (gaps > 0)):
-        p = sign_flip_p(parts.means[:, i] - parts.means[:, j])
+        p = constant_difference_p(_arrangements(parts, clusters, i, j))
         above[i, j] = p <= (1 - level) / (size * (size - 1) / 2)
     best = int(means.argmax())
     rest = np.flatnonzero((np.arange(size) != best) & (errors[best] > 0))

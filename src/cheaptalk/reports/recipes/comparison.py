@@ -132,8 +132,8 @@ class _Comparison:
 
         p is two-sided, of no difference, from Student's t; the corrected p allows for all scores of
         all games of the comparison (Holm 1979). A difference that is the same in all instances of
-        each configuration has no interval; its p is the probability of such signs among equal
-        players (a sign test: six paired instances give 0.031). A difference whose error is unknown,
+        each configuration has no interval; its p is the probability of that among equal players (a
+        permutation test: six paired instances give 0.031). A difference whose error is unknown,
         or has fewer than two degrees of freedom, is inconclusive: it has neither interval nor p.
         """
         for study in (evidence, self.other):

@@ -11,9 +11,9 @@ from cheaptalk.statistics import DEALS, STRATA, mean_intervals
 from cheaptalk.statistics.columns import FloatArray
 from cheaptalk.statistics.differences import (
     UNBOUNDED,
+    constant_p_of_instances,
     difference_bounds,
     is_testable,
-    sign_flip_p,
     t_limits,
     two_sided_p,
 )
@@ -40,7 +40,8 @@ class Margin(NamedTuple):
         more: how many times as many instances would show the first ahead of all rivals in four of
             five studies, if the differences are what they seem; None if no number would.
         told: whether the one ahead is so beyond doubt.
-        constant: whether the difference never varied.
+        constant: whether the difference never varied within a configuration.
+        configurations: how many it rests on.
     """
 
     behind: str
@@ -52,6 +53,7 @@ class Margin(NamedTuple):
     more: float | None
     told: bool = False
     constant: bool = False
+    configurations: int = 1
 
     @property
     def certainty(self) -> tuple[bool, float, float]:
@@ -65,7 +67,8 @@ class Margin(NamedTuple):
             if self.deals == 1:
                 return " (one deal)"
             if self.constant:
-                return f" (the same on every deal{few})"
+                each = " of each configuration" if self.configurations > 1 else ""
+                return f" (the same on every deal{each}{few})"
             return f" (inconclusive: about one degree of freedom{few})"
         kind = "95 % interval" if self.rivals == 1 else "simultaneous 95 % interval"
         return f" ({kind} {fixed(self.low, places)} to {fixed(self.high, places)}{few})"
@@ -82,6 +85,7 @@ class _Pair(NamedTuple):
     constant_p: float
     bounds: Bounds
     deviations: FloatArray
+    configurations: int
 
 
 def margins_over(
@@ -97,7 +101,8 @@ def margins_over(
     The difference of two means is clustered by deal within configurations. Its interval is
     Student's t at the level of 95 % for all others and statements at once (Bonferroni), so that
     some player is wrongly said to be ahead of all others in at most one of twenty studies. A
-    difference that is the same on every deal has a sign test instead; see :func:`.sign_flip_p`.
+    difference that is the same on every deal of each configuration has a permutation test instead;
+    see :func:`.constant_p_of_instances`.
 
     Args:
         rows: one row an observation, with the columns of :data:`.DEALS`.
@@ -119,8 +124,9 @@ def margins_over(
     for pair, sure in zip(pairs, told, strict=True):
         low, high = t_limits(pair.size, pair.error, pair.freedom, 1 - alpha, pair.bounds)
         yield Margin(
-            pair.behind, pair.size, low, high, pair.deals, len(rest), more, sure, pair.error == 0
-        )
+            pair.behind, pair.size, low, high, pair.deals, len(rest), more, sure, pair.error == 0,
+            pair.configurations,
+        )  # fmt: skip
 
 
 def _pair(
@@ -140,21 +146,24 @@ def _pair(
     parts = pair.group_by(DEALS, maintain_order=True).agg(
         part=without_rounding(pl.col("part").sum(), pl.col("part").abs().max(), pl.len()),
         off=pl.col("off").sum() / len(pair),
-    )
+        first=ours.any(), second=theirs.any(),
+    )  # fmt: skip
     centred = rows.select(DEALS).unique(maintain_order=True).join(
         parts.select(*DEALS, pl.col("off") - pl.col("off").mean().over(STRATA)),
         on=DEALS, how="left", validate="1:1", maintain_order="left",
     )["off"].fill_null(0.0)  # fmt: skip
     limits = difference_bounds(pair.filter(theirs), pair.filter(ours), bounds)
     return _Pair(
-        label, size, error, freedom, deals, sign_flip_p(parts["part"].to_numpy()), limits,
-        centred.to_numpy(),
+        label, size, error, freedom, deals, constant_p_of_instances(parts), limits,
+        centred.to_numpy(), parts["configuration"].n_unique(),
     )  # fmt: skip
 
 
 def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
     """How many times as many deals would show the first ahead of all others; None if unknown."""
     if any(pair.error is None or pair.size <= 0 for pair in pairs):
+        return None
+    if any(pair.error == 0 and pair.constant_p >= alpha for pair in pairs):
         return None
     varied = [pair for pair in pairs if pair.error]
     if not varied or not all(is_testable(pair.freedom) for pair in varied):

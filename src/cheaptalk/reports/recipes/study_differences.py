@@ -1,7 +1,7 @@
 """Differences between a player's scores in two studies, by pairs of matches or by cells."""
 
 from collections.abc import Iterator
-from math import ceil, comb
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +11,11 @@ import polars.selectors as cs
 from cheaptalk.statistics import DEALS, STRATA, mean_intervals
 from cheaptalk.statistics.differences import (
     UNBOUNDED,
+    arrangements_of,
     combined_freedom,
+    constant_difference_p,
+    constant_p_of_instances,
     difference_bounds,
-    sign_flip_p,
     t_limits,
     two_sided_p,
 )
@@ -38,7 +40,8 @@ class Difference(NamedTuple):
         freedom: degrees of freedom of the error.
         n: pairs of matches, or of configurations and pairings if there are no pairs.
         clusters: the instances it rests on, in all configurations; those of the study with fewer.
-        constant_p: the p-value of a difference that never varied; see :func:`.sign_flip_p`.
+        constant_p: the p-value of a difference that never varied; see
+            :func:`.constant_difference_p`.
         bounds: the smallest and the largest possible difference.
     """
 
@@ -114,9 +117,11 @@ def _of_pairs(both: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> D
     found = mean_intervals(changed, [key, "after", "change"], strata=STRATA)
     first, second, change = found["mean"]
     error, freedom, n, clusters = found.select("error", "freedom", "n", "clusters").row(-1)
-    parts = changed.group_by(DEALS, maintain_order=True).agg(pl.col("change").sum())["change"]
+    instances = changed.group_by(DEALS, maintain_order=True).agg(
+        part=pl.col("change").sum(), first=True, second=True
+    )
     return Difference(
-        first, second, change, error, freedom, n, clusters, sign_flip_p(parts.to_numpy()),
+        first, second, change, error, freedom, n, clusters, constant_p_of_instances(instances),
         difference_bounds(both, both, bounds),
     )  # fmt: skip
 
@@ -149,14 +154,14 @@ def _of_cells(
     if strata.filter(thin).height == 1:
         thin = pl.lit(value=True)
     error, freedom = _combined(strata.filter(~thin), cells, strata.filter(thin))
-    if error and (PEOPLE in before.columns or PEOPLE in after.columns):
+    if error is not None and (PEOPLE in before.columns or PEOPLE in after.columns):
         error, freedom = _with_people((before, after), key, len(cells), error, freedom)
     parts = strata["change"].to_numpy() / len(cells)
     return Difference(
         float(cells["mean"].to_numpy().mean()), float(cells["mean.after"].to_numpy().mean()),
         float(parts.sum()), error, freedom, len(cells),
         min(int(strata[name].sum()) for name in ("clusters", "clusters.after")),
-        sign_flip_p(parts, np.array([*_chances(strata)])) if error == 0 else None,
+        constant_difference_p(_arrangements(strata, thin)) if error == 0 else None,
         difference_bounds(before, after, bounds),
     )  # fmt: skip
 
@@ -192,9 +197,9 @@ def _with_people(
         mean_intervals(_weighed(side, key, ()), ["off"], strata=STRATA).row(0, named=True)
         for side in sides if PEOPLE in side.columns
     ]  # fmt: skip
-    known = [row for row in rows if row["error"]]
-    total = sum(row["error"] ** 2 for row in known) ** 0.5 / cells
-    return max(error, total), min([freedom, *(row["freedom"] for row in known)])
+    total = sum((row["error"] or 0.0) ** 2 for row in rows) ** 0.5 / cells
+    varied = [row["freedom"] for row in rows if row["error"] or not error]
+    return max(error, total), min([freedom, *varied])
 
 
 def _combined(
@@ -214,7 +219,14 @@ def _combined(
     return error, combined_freedom(variances, freedoms)
 
 
-def _chances(strata: pl.DataFrame) -> Iterator[float]:
-    """How likely one of the two orders of a configuration's instances is if players are alike."""
-    for first, second in strata.select("clusters", "clusters.after").iter_rows():
-        yield 1 / comb(first + second, first)
+def _arrangements(strata: pl.DataFrame, thin: pl.Expr) -> Iterator[int]:
+    """In how many ways equal players could have the instances of each stratum that differs."""
+    moved = strata.with_columns(thin=thin).filter(pl.col("change") != 0)
+    collapsed = 1
+    for first, second, is_thin in moved.select("clusters", "clusters.after", "thin").iter_rows():
+        ways = arrangements_of(0, first, second)
+        if is_thin:
+            collapsed *= ways
+        else:
+            yield ways
+    yield collapsed

@@ -1,0 +1,60 @@
+"""Differences that never vary: their p-values against all arrangements of equal players."""
+
+from itertools import combinations, product
+from math import comb
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cheaptalk.statistics.differences import constant_p_of_instances, two_sided_p
+
+
+def instances(parts: dict[str, list[float]]) -> pl.DataFrame:
+    """Paired instances of configurations, with their parts of the difference."""
+    rows = [(name, value) for name, values in parts.items() for value in values]
+    frame = pl.DataFrame(rows, {"configuration": pl.String, "part": pl.Float64}, orient="row")
+    return frame.with_columns(first=True, second=True)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"a": [1.0] * 6},
+        {"a": [0.3] * 4, "b": [-0.1] * 3},
+        {"a": [0.3] * 3, "b": [0.0] * 5},
+        {"a": [0.3], "b": [0.3], "c": [0.3] * 4},  # two configurations of one instance: one stratum
+        {"a": [0.3], "b": [0.3] * 4},  # a single one collapses all
+    ],
+)
+def test_a_constant_difference_has_the_p_value_of_a_permutation_test(
+    parts: dict[str, list[float]],
+) -> None:
+    frame = instances(parts)
+    single = [name for name, values in parts.items() if len(values) == 1]
+    thin = [*parts] if len(single) == 1 else single
+    strata = [frame["configuration"].is_in(thin).to_numpy()]
+    strata += [(frame["configuration"] == name).to_numpy() for name in parts if name not in thin]
+    values = frame["part"].to_numpy()
+    constant, flips = 0, [*product((-1, 1), repeat=len(values))]
+    for signs in flips:
+        flipped = values * signs
+        constant += all(np.ptp(flipped[inside]) == 0 for inside in strata if inside.any())
+    assert constant_p_of_instances(frame) == constant / len(flips)
+
+
+def test_instances_of_one_player_are_permuted_between_players() -> None:
+    """Of four instances of one player and three of another, two of 35 arrangements are constant."""
+    own = [(True, False)] * 4 + [(False, True)] * 3
+    frame = pl.DataFrame(own, schema=["first", "second"], orient="row").with_columns(
+        configuration=pl.lit("a"), part=pl.col("first").cast(pl.Float64)
+    )
+    arrangements = [*combinations(range(7), 4)]
+    assert len(arrangements) == comb(7, 4) == 35
+    assert constant_p_of_instances(frame) == 2 / 35
+
+
+def test_matches_of_one_participant_are_not_many_observations() -> None:
+    assert two_sided_p(1.0, 0.0, 19.0, 0.5**19) == 0.5**19
+    assert two_sided_p(1.0, 0.0, 1.0, 0.5**19) == 0.5
+    assert two_sided_p(1.0, None, 19.0, 0.5**19) is None
