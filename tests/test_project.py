@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tokenize
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain
@@ -233,6 +233,25 @@ def global_draws(tree: ast.AST) -> list[int]:
     return sorted(lines)
 
 
+def polars_calls(tree: ast.AST, *names: str) -> Iterator[tuple[int, dict[str, object]]]:
+    """Methods of these names in modules that import polars: line, call and constant keywords.
+
+    Joins of texts and paths, and joins that only select rows, are left out.
+    """
+    nodes = list(ast.walk(tree))
+    imports = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    if all(alias.name != "polars" for alias in imports):
+        return
+    for node in nodes:
+        if not isinstance(node, ast.Call) or getattr(node.func, "attr", None) not in names:
+            continue
+        given = {str(one.arg): getattr(one.value, "value", None) for one in node.keywords}
+        of_frames = len(node.args) > 1 or not JOIN_OPTIONS.isdisjoint(given)
+        joins_rows = of_frames and given.get("how") not in MATCHLESS
+        if joins_rows or getattr(node.func, "attr", None) != "join":
+            yield node.end_lineno or node.lineno, given
+
+
 def undeclared_joins(tree: ast.AST) -> list[int]:
     """Lines with a join of data frames that does not declare its cardinality.
 
@@ -243,25 +262,28 @@ def undeclared_joins(tree: ast.AST) -> list[int]:
     >>> undeclared_joins(ast.parse("import polars\\na.join(b, on='k', how='semi')"))
     []
     """
-    nodes = list(ast.walk(tree))
-    imports = [alias for node in nodes if isinstance(node, ast.Import) for alias in node.names]
-    if all(alias.name != "polars" for alias in imports):
-        return []
-    lines = []
-    for node in nodes:
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", None) == "join":
-            given = {one.arg: getattr(one.value, "value", None) for one in node.keywords}
-            of_frames = len(node.args) > 1 or not JOIN_OPTIONS.isdisjoint(given)
-            if of_frames and "validate" not in given and given.get("how") not in MATCHLESS:
-                lines.append(node.end_lineno or node.lineno)
-    return sorted(lines)
+    return sorted(line for line, given in polars_calls(tree, "join") if "validate" not in given)
 
 
-def test_joins_declare_their_cardinality() -> None:
-    """A key that is not unique multiplies rows, and every number that is made of them is wrong."""
+def unordered_calls(tree: ast.AST) -> list[int]:
+    """Lines with a group_by or join whose result comes in another order in another process.
+
+    >>> unordered_calls(ast.parse("import polars\\na.group_by('k').len()\\na.join(b, 'k')"))
+    [2, 3]
+    >>> unordered_calls(ast.parse("import polars\\na.group_by('k', maintain_order=True).len()"))
+    []
+    """
+    calls = polars_calls(tree, "join", "group_by")
+    return sorted(line for line, given in calls if not given.get("maintain_order"))
+
+
+@pytest.mark.parametrize("faults", [undeclared_joins, unordered_calls])
+def test_joins_and_groups_declare_their_cardinality_and_order(
+    faults: Callable[[ast.AST], list[int]],
+) -> None:
+    """A key that is not unique multiplies rows; sums of floats depend on the order of rows."""
     trees = {name_of(path): ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
-    undeclared = {name: lines for name, tree in trees.items() if (lines := undeclared_joins(tree))}
-    assert undeclared == {}
+    assert {name: lines for name, tree in trees.items() if (lines := faults(tree))} == {}
 
 
 def inner_imports(tree: ast.AST) -> Iterator[tuple[int, str]]:

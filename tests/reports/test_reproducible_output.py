@@ -1,5 +1,6 @@
 """Pages and tables are the same to the byte in every process, whatever its hash seed."""
 
+import json
 import os
 import subprocess
 import sys
@@ -31,12 +32,24 @@ FIRST: dict[str, Any] = {
 }
 SECOND = FIRST | {"name": "second", "seed": 2}
 FIRST["players"]["luck"]["strategies"]["item_bargaining"] = "walk"
+BATTERY = """
+name: mine-1
+sizes: {small: 3}
+panel:
+  fair: {meaning: offers half, player: equal_split}
+  hard: {meaning: gives way late, player: {strategies: {bargaining: boulware}}}
+parts:
+  pie: {title: A pie, game: bargaining, fixed: {money: 100, horizon: 3}}
+  cake: {title: A cake, game: bargaining, fixed: {money: 90, horizon: 4, discounts: [0.7, 0.9]}}
+"""
 COMMANDS = (
     ("report", "first", "--out", "report.html", "--tables", "tables"),
     ("compare", "first", "second", "--out", "compare.html"),
     ("leaderboard", "first", "second", "--out", "leaderboard.html"),
     ("metagame", "first", "--game", "item_bargaining", "--out", "metagame.html"),
-)
+    ("profile", "random", "--battery", "../mine.yaml", "--against", "../before.json",
+     "--workers", "1", "--out", "profile.html", "--data", "profile.json"),
+)  # fmt: skip
 SCRIPT = """
 import sys
 from cheaptalk.cli.main import main
@@ -54,6 +67,15 @@ def test_reports_are_the_same_to_the_byte_in_every_process(tmp_path: Path) -> No
     with ct.Store.open(store, create=True) as opened:
         for study in (FIRST, SECOND):
             ct.run(ct.studies.parse_study(study, "here"), opened)
+        (tmp_path / "mine.yaml").write_text(BATTERY)
+        battery = ct.profiles.battery(tmp_path / "mine.yaml")
+        for player in ("boulware", "random"):
+            entry = ct.players.RosterEntry.model_validate({"strategy": player})
+            profile = battery.study(player, entry, "small")
+            ct.run(profile, opened)
+            made = ct.profiles.profile_of(opened, profile.name, player, entry, battery, "small")
+            if player == "boulware":
+                (tmp_path / "before.json").write_text(json.dumps(made.as_json()))
     script = SCRIPT.format(commands=COMMANDS, store=str(store))
     folders = [tmp_path / "one", tmp_path / "other"]
     for place, folder in enumerate(folders):
@@ -72,3 +94,5 @@ def test_reports_are_the_same_to_the_byte_in_every_process(tmp_path: Path) -> No
     assert one.keys() == other.keys()
     assert {name for name in one if one[name] != other[name]} == set()
     assert {"report.html", "compare.html", "leaderboard.html", "metagame.html"} <= set(one)
+    assert {"profile.html", "profile.json"} <= set(one)
+    assert " before, " in (folders[0] / "printed").read_text()

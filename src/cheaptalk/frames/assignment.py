@@ -144,19 +144,19 @@ def _settings(told: pl.DataFrame, game: str, names: list[str]) -> pl.DataFrame:
 def _counts(rows: pl.DataFrame, key: dict[str, Any]) -> pl.DataFrame:
     """People by key: assigned, finished and dropped; and how many treatments there are of each."""
     finished, under_way = pl.col("state") == "finished", pl.col("state").is_in(UNDER_WAY)
-    person = rows.group_by(*key, "participant").agg(
+    person = rows.group_by(*key, "participant", maintain_order=True).agg(
         finished=finished.any(), dropped=~(finished | under_way).any()
     )
-    people = person.group_by(*key).agg(
+    people = person.group_by(*key, maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("assigned"),
         pl.col("finished", "dropped").sum().cast(pl.Int64),
     )
-    there = rows.group_by(*key).agg(
+    there = rows.group_by(*key, maintain_order=True).agg(
         pl.struct("treatment", "configuration").n_unique().cast(pl.Int64).alias("treatments")
     )
     order = [one for name in key for one in (_as_number(name), pl.col(name))]
     return (
-        there.join(people, on=list(key), validate="1:1")
+        there.join(people, on=list(key), validate="1:1", maintain_order="left")
         .sort(order)
         .select(*key, "treatments", *COUNTS)
     )

@@ -228,7 +228,7 @@ def _leaves_out_0(change: Estimate) -> bool:
 
 def _p(pairs: pl.DataFrame) -> float:
     """How often flipping the signs of the clusters' changes moves the mean as much."""
-    clusters = pairs.group_by("stratum", "cluster").agg(pl.col("change").sum())
+    clusters = pairs.group_by("stratum", "cluster", maintain_order=True).agg(pl.col("change").sum())
     sums = clusters["change"].sort().to_numpy()
     moved = sums[np.abs(sums) > SLACK]
     return permutation_test(moved, np.zeros(len(moved)), paired=True).p if len(moved) else 1.0

@@ -298,7 +298,7 @@ def detectable(number: Number, level: float | None = None) -> float | None:
 def _chance(of: Quantity, player: str) -> float:
     """How often differences whose signs are flipped at random, one for all that share their luck,
     give a mean as far from 0."""
-    alike = of.values.filter(player=player).group_by("stratum", "cluster")
+    alike = of.values.filter(player=player).group_by("stratum", "cluster", maintain_order=True)
     differences = alike.agg(pl.col("value").sum())["value"].sort().to_numpy()
     moved = differences[np.abs(differences) > SLACK]
     return permutation_test(moved, 0 * moved, paired=True).p if len(moved) else 1.0
@@ -310,10 +310,10 @@ def _number(of: Quantity, player: str, battery: Battery, table: pl.DataFrame) ->
     seats = of.values.filter(player=player).select(SEAT).unique()
     if seats.is_empty():
         return None
-    values = of.values.join(seats, SEAT, validate="m:1")
+    values = of.values.join(seats, SEAT, validate="m:1", maintain_order="left")
     filled = (
-        table.join(seats, SEAT, validate="m:1")
-        .group_by("player")
+        table.join(seats, SEAT, validate="m:1", maintain_order="left")
+        .group_by("player", maintain_order=True)
         .agg(pl.struct(SEAT).n_unique().alias("of"))
     )
     whole = set(filled.filter(pl.col("of") == len(seats))["player"]) & set(values["player"])

@@ -176,9 +176,9 @@ def _fair(played: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
 
 def _regret(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     panel = played.filter(pl.col("player").is_in(list(battery.panel)))
-    means = panel.group_by(*CELL, "player").agg(pl.col("earned").mean())
-    best = means.group_by(CELL).agg(best=pl.col("earned").max())
-    joined = played.join(best, CELL, validate="m:1")
+    means = panel.group_by(*CELL, "player", maintain_order=True).agg(pl.col("earned").mean())
+    best = means.group_by(CELL, maintain_order=True).agg(best=pl.col("earned").max())
+    joined = played.join(best, CELL, validate="m:1", maintain_order="left")
     about = (
         "What the best of the panel in its seat got on the same deals against the same other, less "
         "what the player got."

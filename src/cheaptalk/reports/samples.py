@@ -38,7 +38,7 @@ def sampled(
         players = [f"player.{place}" for place in places_in(frame)]
         apart = [*players, "status", *by]
         ended = frame.filter(pl.col("status") != Status.LIVE.value)
-        groups = ended.group_by(apart).agg(pl.col("match").sort()).sort(apart)
+        groups = ended.group_by(apart, maintain_order=True).agg(pl.col("match").sort()).sort(apart)
         drawn = [
             match
             for *place, ids in groups.iter_rows()

@@ -162,7 +162,7 @@ def pairwise_tests(
     used = with_numbers(frame, [value], "compare by").drop_nulls(by)
     keyed = used if cluster else used.with_row_index("row")
     keys = list(cluster) or ["row"]
-    means = keyed.group_by(by, *keys).agg(pl.col(value).mean()).sort(keys)
+    means = keyed.group_by(by, *keys, maintain_order=True).agg(pl.col(value).mean()).sort(keys)
     groups = {key[0]: part for key, part in sorted(means.partition_by(by, as_dict=True).items())}
     if len(groups) < 2:
         raise StatisticsError(f'"{by}" has fewer than two groups with a value of "{value}"')

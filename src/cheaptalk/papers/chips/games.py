@@ -74,7 +74,7 @@ class Games:
     @cached_property
     def populations(self) -> list[str]:
         """Who sat at tables, those who gained the largest share of the bound first."""
-        means = self.matches.group_by("population").agg(pl.col("ratio").mean())
+        means = self.matches.group_by("population", maintain_order=True).agg(pl.col("ratio").mean())
         best = means.sort("ratio", "population", descending=[True, False], nulls_last=True)
         return best["population"].to_list()
 
@@ -152,7 +152,7 @@ def games(evidence: Evidence) -> Games:
         pl.col("game.players").alias("players"),
     )  # fmt: skip
     turns, decided = _pass(evidence, set(usable["match"]))
-    last = turns.group_by("match").agg(pl.col("surplus").last())
+    last = turns.group_by("match", maintain_order=True).agg(pl.col("surplus").last())
     of_match = matches.select(MATCH)
     return Games(
         matches.join(last, on="match", maintain_order="left", validate="1:1").with_columns(

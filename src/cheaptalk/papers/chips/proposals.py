@@ -183,7 +183,8 @@ def _terms(ratio: float) -> str:
 def _panel(turns: pl.DataFrame, title: str, bar: str, scale: BarScale, axis: Axis) -> Chart:
     players = turns["player"].unique(maintain_order=True).to_list()
     size = pl.len().over("player")
-    tally = turns.with_columns(all=size).group_by("player", "accepted", bar).agg(
+    groups = turns.with_columns(all=size).group_by("player", "accepted", bar, maintain_order=True)
+    tally = groups.agg(
         pl.len().alias("n"), (pl.len() / pl.col("all").first()).alias("share")
     ).sort("player", bar)  # fmt: skip
     tally = tally.with_columns(height=0.46 * pl.col("share") / pl.col("share").max().over("player"))

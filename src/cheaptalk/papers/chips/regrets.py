@@ -163,7 +163,7 @@ def _chosen(evidence: Evidence, found: Games) -> tuple[MatchRecord, str]:
         why = "It was asked for."
     else:
         counts = (
-            found.decisions.group_by("match")
+            found.decisions.group_by("match", maintain_order=True)
             .agg(pl.col("regret").n_unique().alias("kinds"), (pl.col("regret") != "no").sum())
             .sort("kinds", "regret", "match", descending=[True, True, False])
         )

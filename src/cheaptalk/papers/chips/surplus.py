@@ -171,7 +171,7 @@ def table_3(evidence: Evidence) -> Iterator[ReportTable]:
 def _dollars(found: Games) -> ReportTable:
     by = ["variant", "population"]
     frame = means(found.matches, ["surplus", "bound"], by, bounds={"bound": COUNT}).join(
-        found.matches.group_by(by).agg(
+        found.matches.group_by(by, maintain_order=True).agg(
             pl.len().alias("games"),
             (pl.col("bound") == 0).sum().alias("nothing"),
             pl.when(pl.col("bound").sum() > 0)
@@ -260,7 +260,7 @@ def compared(found: Games, draws: int, seed: int) -> pl.DataFrame:
     """One row a variant and two populations; ``difference`` is the second less the first."""
     deals = (
         found.matches.drop_nulls("ratio")
-        .group_by("variant", "population", *DEALS)
+        .group_by("variant", "population", *DEALS, maintain_order=True)
         .agg(pl.col("ratio").mean())
         .sort(DEALS)
     )

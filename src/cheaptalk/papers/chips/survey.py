@@ -88,7 +88,7 @@ def _from_file(evidence: Evidence, path: str) -> Survey:
     answers = _answers(Path(path))
     _check(answers, found, path)
     finished = evidence.scored(GAME).select("match", at="finished")
-    seats = answers.select(KEYS).join(finished, on="match", validate="m:1")
+    seats = answers.select(KEYS).join(finished, on="match", validate="m:1", maintain_order="left")
     texts = answers.select(pl.exclude("match", "place"))
     kinds = {name: _numbers(texts[name], path) for name in texts.columns if name != "participant"}
     numbers = {name: values for name, values in kinds.items() if values is not None}
@@ -125,7 +125,7 @@ def _themes(verdicts: pl.DataFrame) -> pl.DataFrame:
     people = coded.select("participant").unique(maintain_order=True)
     for rubric, judge in chosen.sort("rubric").select("rubric", "judge").iter_rows():
         name = THEME + rubric.removeprefix(RUBRIC).replace("-", "_")
-        own = coded.filter(rubric=rubric, judge=judge).group_by("participant")
+        own = coded.filter(rubric=rubric, judge=judge).group_by("participant", maintain_order=True)
         people = people.join(
             own.agg(pl.col("score").max().alias(name)), on="participant", how="left",
             maintain_order="left", validate="1:1",
@@ -141,14 +141,14 @@ def _survey(evidence: Evidence, source: str, seats: pl.DataFrame, told: pl.DataF
     )
     matches = evidence.once(games).matches.select("match", "variant", "bound", "ratio")
     own = (
-        seats.join(matches, on="match", validate="m:1")
-        .join(paid, on=["match", "place"], validate="m:1")
+        seats.join(matches, on="match", validate="m:1", maintain_order="left")
+        .join(paid, on=["match", "place"], validate="m:1", maintain_order="left")
         .with_columns(share=pl.when(pl.col("bound") > 0).then(pl.col("gain") / pl.col("bound")))
         .sort("participant", "at", "match")
         .with_columns(stage=pl.int_range(1, pl.len() + 1).over("participant"))
     )
     firsts = own.filter(stage=1).select("participant", "match", "variant")
-    shares = own.group_by("participant").agg(pl.col("share").mean())
+    shares = own.group_by("participant", maintain_order=True).agg(pl.col("share").mean())
     people = firsts.join(shares, on="participant", maintain_order="left", validate="1:1").join(
         told, on="participant", how="left", maintain_order="left", validate="1:1"
     )
@@ -243,8 +243,8 @@ def figure_11(evidence: Evidence) -> Iterator[Charts | ReportTable]:
     ]
     frame = (
         means(both, values, ["variant"], cluster=GROUP)
-        .join(both.group_by("variant").agg(pl.len().alias("people")), on="variant",
-              maintain_order="left", validate="1:1")
+        .join(both.group_by("variant", maintain_order=True).agg(pl.len().alias("people")),
+              on="variant", maintain_order="left", validate="1:1")
         .join(pl.DataFrame(tested), on="variant", maintain_order="left", validate="1:1")
     )  # fmt: skip
     yield Charts(
@@ -288,7 +288,11 @@ def _two_games(found: Survey) -> pl.DataFrame:
 
 
 def _p(both: pl.DataFrame, evidence: Evidence) -> float:
-    groups = both.group_by(GROUP).agg(pl.col("first_ratio", "second_ratio").mean()).sort(GROUP)
+    groups = (
+        both.group_by(GROUP, maintain_order=True)
+        .agg(pl.col("first_ratio", "second_ratio").mean())
+        .sort(GROUP)
+    )
     return permutation_test(
         groups["second_ratio"].to_numpy(), groups["first_ratio"].to_numpy(),
         paired=True, draws=evidence.draws, seed=evidence.seed,

@@ -96,16 +96,21 @@ def told(evidence: Evidence) -> Iterator[ReportTable | Charts]:
             "the grid told: [nothing, equilibrium, smart, random]"
         )
     seats = choices(evidence, GAME).join(
-        frame.select("match", "ratio", "told", "minimum"), on="match", validate="m:1"
+        frame.select("match", "ratio", "told", "minimum"),
+        on="match",
+        validate="m:1",
+        maintain_order="left",
     )
     least = (
-        seats.group_by("match", "round").agg((pl.col("choice") == pl.col("minimum")).all())
-        .group_by("match").agg(pl.col("choice").cast(pl.Int64).sum().alias("least"))
+        seats.group_by("match", "round", maintain_order=True)
+        .agg((pl.col("choice") == pl.col("minimum")).all())
+        .group_by("match", maintain_order=True)
+        .agg(pl.col("choice").cast(pl.Int64).sum().alias("least"))
     )  # fmt: skip
     by, values = ["ratio", "player", "told"], [*NUMBERS, "least"]
     bounds = dict.fromkeys(NUMBERS, ("minimum", "maximum")) | {"least": COUNT}
     found = means(
-        frame.join(least, on="match", how="left", validate="1:1"),
+        frame.join(least, on="match", how="left", validate="1:1", maintain_order="left"),
         values,
         by,
         bounds=bounds,

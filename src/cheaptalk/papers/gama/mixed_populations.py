@@ -180,8 +180,12 @@ def _choices(evidence: Evidence, game: str) -> pl.DataFrame:
     every = choices(evidence, game)
     if every.is_empty():
         return every
-    seats = every_seat(evidence, game).select("match", "lineup", "mixed").unique("match")
-    every = every.join(seats, on="match", validate="m:1")
+    seats = (
+        every_seat(evidence, game)
+        .select("match", "lineup", "mixed")
+        .unique("match", maintain_order=True)
+    )
+    every = every.join(seats, on="match", validate="m:1", maintain_order="left")
     return every.join(every.filter("mixed"), on="configuration", how="semi")
 
 

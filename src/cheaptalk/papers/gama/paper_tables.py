@@ -210,7 +210,7 @@ def runs(evidence: Evidence, means: pl.DataFrame, by_run: pl.DataFrame) -> Itera
             means.filter(player=label).select(
                 "game", average="score", **{f"average{ERROR}": pl.col("score.spread")}
             ),
-            on="game", how="left", validate="1:1",
+            on="game", how="left", validate="1:1", maintain_order="left",
         )  # fmt: skip
         titles = [f"T{number}" + " (Default)" * (number == 1) for number in numbers]
         headers = [

@@ -209,7 +209,7 @@ def _tests(family: SettingFamily, runs: pl.DataFrame, evidence: Evidence) -> Ite
     kept = found.filter(pl.col("game") == (family.game or OVERALL))
     if kept.is_empty() or kept["player"].n_unique() < 2:
         return
-    if kept.group_by("player").len()["len"].min() == 1:
+    if kept.group_by("player", maintain_order=True).len()["len"].min() == 1:
         return
     named = kept.with_columns(pl.col("player").replace_strict(family.values))
     tests = pairwise_tests(

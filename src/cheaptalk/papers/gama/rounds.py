@@ -89,7 +89,9 @@ def lines(frame: pl.DataFrame, game: str, by: Sequence[str]) -> pl.DataFrame:
     matches = frame.group_by(*cells, "match", "configuration", "deal", maintain_order=True).agg(
         pl.col("choice").mean()
     )  # fmt: skip
-    spread = frame.group_by(cells).agg(pl.col("choice").std().alias("choice.spread"))
+    spread = frame.group_by(cells, maintain_order=True).agg(
+        pl.col("choice").std().alias("choice.spread")
+    )
     bounds = {"choice": series_of(game).bounds}
     found = means(matches, ["choice"], cells, bounds=bounds, strata=STRATA)
     return found.join(spread, on=cells, how="left", maintain_order="left", validate="1:1").sort(
@@ -111,7 +113,8 @@ def rounds(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     runs = default_runs(default_players(evidence.once(alone)), variants=True)
     kept = runs.select("match", pl.col("variant").fill_null(""))
     found = {
-        game: choices(evidence, game).join(kept, on="match", validate="m:1") for game in CHOICES
+        game: choices(evidence, game).join(kept, on="match", validate="m:1", maintain_order="left")
+        for game in CHOICES
     }
     found = {game: frame for game, frame in found.items() if not frame.is_empty()}
     if not found:
@@ -142,7 +145,7 @@ def _ends(every: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> ReportTable:
         what = f"{capital(series.name)}, {series.unit}"
         named = (pl.lit(GAMES[game]).alias("title"), pl.all(), pl.lit(what).alias("what"),
                  pl.lit(game).alias("game"))  # fmt: skip
-        rows.append(first.join(end, on=LINE, validate="1:1").select(*named))
+        rows.append(first.join(end, on=LINE, validate="1:1", maintain_order="left").select(*named))
     columns = (
         Header("title", "Game"), Header("player", "Player"), Header("variant", "Variant"),
         Header("what", "Choice"),

@@ -192,11 +192,11 @@ def ranked(runs: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
     """
     count = runs["game"].n_unique()
     kept = runs.filter(pl.col("game").n_unique().over("player") == count)
-    cells = kept.group_by("player", "game").agg(
+    cells = kept.group_by("player", "game", maintain_order=True).agg(
         pl.col("score").mean(), pl.struct(DEALS).n_unique().alias("deals")
     )
     if kept["player"].n_unique() < 2 or cells["deals"].eq(1).any():
-        single = cells.group_by("player").agg(pl.col("score").mean().round(9))
+        single = cells.group_by("player", maintain_order=True).agg(pl.col("score").mean().round(9))
         rank = pl.col("score").rank("min", descending=True).cast(pl.Int64)
         unknown = (pl.lit(None, kind).alias(name) for name, kind in RANKS.items() if name != "rank")
         return single.select("player", rank.alias("rank"), *unknown)
@@ -220,13 +220,17 @@ def scores(runs: pl.DataFrame) -> pl.DataFrame:
         of games.
     """
     by = ["player", "game"]
-    spread = _by_run(runs).group_by(by).agg(pl.col("score").std().alias("score.spread"))
+    spread = (
+        _by_run(runs)
+        .group_by(by, maintain_order=True)
+        .agg(pl.col("score").std().alias("score.spread"))
+    )
     bounds = {game: {"score": game_box(game).measures["score"].bounds} for game in GAMES}
     games = pl.concat(
         means(part, ["score"], by, bounds=bounds[str(game)], strata=STRATA)
         for (game,), part in runs.group_by("game", maintain_order=True)
-    ).join(spread, on=by, validate="1:1")
-    single = by_run(runs).filter(game=OVERALL).group_by("player")
+    ).join(spread, on=by, validate="1:1", maintain_order="left")
+    single = by_run(runs).filter(game=OVERALL).group_by("player", maintain_order=True)
     overall = (
         over_games(games, "score")
         .filter(pl.col("games") == runs["game"].n_unique())
@@ -244,10 +248,12 @@ def by_run(runs: pl.DataFrame) -> pl.DataFrame:
     """One row a player, game and run, and one for all games of a run that holds them all."""
     single = _by_run(runs)
     whole = pl.col("game").n_unique() == runs["game"].n_unique()
-    overall = single.group_by("player", "run").agg(pl.col("score").mean(), whole=whole)
+    overall = single.group_by("player", "run", maintain_order=True).agg(
+        pl.col("score").mean(), whole=whole
+    )
     overall = overall.filter("whole").with_columns(game=pl.lit(OVERALL))
     return pl.concat([single, overall.select(single.columns)])
 
 
 def _by_run(runs: pl.DataFrame) -> pl.DataFrame:
-    return runs.group_by("player", "game", "run").agg(pl.col("score").mean())
+    return runs.group_by("player", "game", "run", maintain_order=True).agg(pl.col("score").mean())

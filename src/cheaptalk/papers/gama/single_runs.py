@@ -99,7 +99,11 @@ def _charts(evidence: Evidence, game: str, chosen: pl.DataFrame) -> Charts:
     seats = evidence.once(by_round)[game].drop("player").drop_nulls("place")
     panels = []
     for match, *names in chosen.head(MOST).iter_rows():
-        rows = seats.filter(match=match).join(known, on="match", validate="m:1").sort("round")
+        rows = (
+            seats.filter(match=match)
+            .join(known, on="match", validate="m:1", maintain_order="left")
+            .sort("round")
+        )
         who = ", ".join(filter(None, names))
         panels += [_panel(f"{who}: {view.title}", view, rows) for view in VIEWS[game]]
     more = f" The first {MOST} of {len(chosen)} are drawn." * (len(chosen) > MOST)

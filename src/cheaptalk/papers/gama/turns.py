@@ -56,10 +56,12 @@ def pirates(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     runs = _alone(evidence, PIRATES, "no pirate game of one player in all seats has finished")
     yield _means(evidence, runs, PIRATES, "pirates", "Plans and votes", BALLOTS)
     every = evidence.once(by_round)[PIRATES].join(
-        runs.select("match", who="player"), on="match", validate="m:1"
+        runs.select("match", who="player"), on="match", validate="m:1", maintain_order="left"
     )
     gold = evidence.scored(PIRATES).select("match", pl.col("game.gold").alias("gold"))
-    ballots = every.filter(pl.col("place").is_null()).join(gold, on="match", validate="m:1")
+    ballots = every.filter(pl.col("place").is_null()).join(
+        gold, on="match", validate="m:1", maintain_order="left"
+    )
     shares = ballots.with_columns(wrong=pl.col("plan_distance") / (2 * pl.col("gold")))
     values = ["wrong", "vote_accuracy"]
     bars = means(shares, values, ["who", "round"], bounds=dict.fromkeys(values, SHARE)).sort(
@@ -100,7 +102,7 @@ def _means(
     """Means of some of the game's measures, a row a player."""
     box = game_box(game)
     frame = evidence.scored(game).join(
-        runs.select("match", who="player"), on="match", validate="1:1"
+        runs.select("match", who="player"), on="match", validate="1:1", maintain_order="left"
     )
     bounds = {value: box.measures[value].bounds for value in values}
     found = means(frame, values, ["who"], bounds=bounds, strata=STRATA).sort("who")

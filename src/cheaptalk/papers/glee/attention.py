@@ -92,7 +92,9 @@ def checked(evidence: Evidence) -> pl.DataFrame:
 
 def _row(check: str, answered: pl.DataFrame) -> dict[str, Any]:
     """A row of the table: people who answered, and who failed any."""
-    each = answered.group_by("participant").agg(pl.col("failed").any(), pl.col("seconds").sum())
+    each = answered.group_by("participant", maintain_order=True).agg(
+        pl.col("failed").any(), pl.col("seconds").sum()
+    )
     failed = int(each["failed"].sum())
     median = each["seconds"].median()
     return {

@@ -103,7 +103,9 @@ def by_configuration(evidence: Evidence) -> pl.DataFrame:
         known = parameters_in(scored) if not scored.is_empty() else {}
         keys = {digest: _key(game, parameters) for digest, parameters in known.items()}
         for role in [place for place in places_in(scored) if place in ROLES]:
-            counts = scored.filter(pl.col(f"player.{role}").is_in(labels)).group_by("configuration")
+            counts = scored.filter(pl.col(f"player.{role}").is_in(labels)).group_by(
+                "configuration", maintain_order=True
+            )
             tally: dict[Key, int] = {}
             for digest, number in counts.len().iter_rows():
                 tally[keys[digest]] = tally.get(keys[digest], 0) + number

@@ -100,7 +100,7 @@ def _beside(one: Fits) -> pl.DataFrame:
 def _market_rows(one: Fits) -> pl.DataFrame:
     """Markets with their levels and effects, the most efficient on top."""
     market = one.played.market
-    texts = one.played.frame.select(market).unique()
+    texts = one.played.frame.select(market).unique(maintain_order=True)
     texts = texts.with_columns(level_texts(texts, market).alias("level")).select(
         pl.concat_str([pl.concat_str(pl.lit(f"{name} "), pl.col(name)) for name in market],
                       separator=", ").alias("market"),
@@ -108,7 +108,7 @@ def _market_rows(one: Fits) -> pl.DataFrame:
     )  # fmt: skip
     effects = _beside(one)
     first = next(name for name in SHOWN if name in effects.columns)
-    both = texts.join(effects, on="level", validate="1:1").drop("level")
+    both = texts.join(effects, on="level", validate="1:1", maintain_order="left").drop("level")
     return both.sort(first, "market", descending=[True, False])
 
 
@@ -184,6 +184,7 @@ def _joined(sides: Sequence[tuple[Fits, str]], kinds: dict[str, str]) -> pl.Data
             how="full",
             coalesce=True,
             validate="1:1",
+            maintain_order="left",
         )
     named = whole.with_columns(pl.col("player").replace_strict(kinds, default="").alias("kind"))
     return named.sort(_name(*sides[0]), "player", descending=[True, False], nulls_last=True)
@@ -248,7 +249,11 @@ def _rows(played: FamilyMatches) -> Iterator[dict[str, str]]:
 def _levels(played: FamilyMatches, term: Term) -> str:
     if term.name not in played.levels:
         return f"{played.constant[term.name]} ({played.frame.height:,})"
-    counts = dict(played.frame.group_by(pl.col(term.name).cast(pl.String)).len().iter_rows())
+    counts = dict(
+        played.frame.group_by(pl.col(term.name).cast(pl.String), maintain_order=True)
+        .len()
+        .iter_rows()
+    )
     return "; ".join(f"{name} ({counts[name]:,})" for name in played.levels[term.name])
 
 

@@ -285,7 +285,7 @@ def _ranking(frames: Sequence[pl.DataFrame], first: str) -> list[str]:
     matches: Counter[str] = Counter()
     for frame in frames:
         for role in ROLES:
-            counts = dict(frame.group_by(f"player.{role}").len().iter_rows())
+            counts = dict(frame.group_by(f"player.{role}", maintain_order=True).len().iter_rows())
             roles.update(counts.keys())
             matches.update(counts)
     return sorted(roles, key=lambda who: (who != first, -roles[who], -matches[who], who))

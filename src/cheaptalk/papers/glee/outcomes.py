@@ -175,10 +175,12 @@ def _by_distribution(played: FamilyMatches) -> Iterator[pl.DataFrame]:
         frame.with_columns(weights=pl.lit("as played")), list(METRICS), ["family", "weights"],
         bounds=bounds, strata=STRATA,
     )  # fmt: skip
-    groups = {"all alike": frame["configuration"].unique()}
+    groups = {"all alike": frame["configuration"].unique(maintain_order=True)}
     if DISCOUNTS in frame.columns:
         rates = pl.col(DISCOUNTS).str.json_decode(pl.List(pl.Float64))
-        some = frame.filter(rates.list.max() <= HIGH_INFLATION)["configuration"].unique()
+        some = frame.filter(rates.list.max() <= HIGH_INFLATION)["configuration"].unique(
+            maintain_order=True
+        )
         if 0 < len(some) < len(groups["all alike"]):
             groups["high inflation"] = some
     for name, group in groups.items():
@@ -189,7 +191,7 @@ def _by_distribution(played: FamilyMatches) -> Iterator[pl.DataFrame]:
 def _by_player(played: FamilyMatches, role: str) -> pl.DataFrame:
     """A role's gain by who played it."""
     gain, who = GAINS[role], ROLES[role]
-    all_ = dict.fromkeys(played.frame["configuration"].unique(), 1.0)
+    all_ = dict.fromkeys(played.frame["configuration"].unique(maintain_order=True), 1.0)
     bounds = played.bounds
     frame = played.frame.sort(who)
     plain = means(frame, [gain], [who], bounds=bounds, strata=STRATA)
@@ -247,7 +249,12 @@ def reweighted(
         {"configuration": list(weights), "weight": list(weights.values())},
         schema_overrides={"weight": pl.Float64},
     )
-    known = frame.join(given.filter(pl.col("weight") > 0), on="configuration", validate="m:1")
+    known = frame.join(
+        given.filter(pl.col("weight") > 0),
+        on="configuration",
+        validate="m:1",
+        maintain_order="left",
+    )
     whole = known.select(by).unique(maintain_order=True)
     for value in values:
         least, most = (bounds or {}).get(value, (-inf, inf))
@@ -260,7 +267,7 @@ def reweighted(
                 cells, on=by, how="left", nulls_equal=True, maintain_order="left", validate="1:1"
             )
         found = found.with_columns(pl.col(value + LOW, value + HIGH).clip(least, most)).drop(ends)
-        covered = own.group_by(by).agg(
+        covered = own.group_by(by, maintain_order=True).agg(
             (pl.col("met").first() / given["weight"].sum()).alias(f"{value}.covered")
         )
         for part in (found, covered):

@@ -72,7 +72,11 @@ def pairs_of(evidence: Evidence) -> list[Pairs]:
     """
     made = []
     for one in evidence.once(paired):
-        who = one.played.frame.group_by(PLAYERS).agg(pl.len().alias("matches")).sort(PLAYERS)
+        who = (
+            one.played.frame.group_by(PLAYERS, maintain_order=True)
+            .agg(pl.len().alias("matches"))
+            .sort(PLAYERS)
+        )
         if who.height > 1 and one.found:
             who = who.with_columns(level_texts(who, PLAYERS).alias("level"))
             known, why = dict(one.found), list(one.why)

@@ -228,7 +228,9 @@ def _present(
     wanted = tuple(references[column] for column in columns)
     rows = frame.select(pl.col(columns).cast(pl.String))
     if wanted not in set(rows.unique().iter_rows()):
-        wanted = rows.group_by(columns).len().sort("len", *columns).row(-1)[:-1]
+        wanted = (
+            rows.group_by(columns, maintain_order=True).len().sort("len", *columns).row(-1)[:-1]
+        )
     return wanted if len(columns) > 1 else wanted[0]
 
 

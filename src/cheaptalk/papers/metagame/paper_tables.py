@@ -84,7 +84,7 @@ def instances(evidence: Evidence, frame: pl.DataFrame) -> ReportTable:
     """
     pair = pl.concat_list("player.player_1", "player.player_2").list.sort().list.join("\n")
     games = (
-        frame.group_by(NAME)
+        frame.group_by(NAME, maintain_order=True)
         .agg(
             pl.struct("deal", pair).n_unique().alias("settings"),
             pl.col("^game\\.(quantities|discount|rounds)$").first(),

@@ -186,7 +186,9 @@ def inconsistency(evidence: Evidence) -> Iterator[ReportTable | Charts]:
     sides = evidence.once(Sides)
     found = pl.concat([_exact(sides.copies), *_judged(evidence, sides.copies)])
     frame = cells(sides, found, ["found"], {"found": PERCENT}, by="source")
-    counts = found.group_by(*CELL, "source").agg(pl.col("moves").sum().cast(pl.Int64))
+    counts = found.group_by(*CELL, "source", maintain_order=True).agg(
+        pl.col("moves").sum().cast(pl.Int64)
+    )
     frame = frame.join(
         counts, on=[*CELL, "source"], how="left", nulls_equal=True, maintain_order="left",
         validate="1:1",

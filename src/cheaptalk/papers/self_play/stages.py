@@ -154,7 +154,7 @@ def _sides(scored: pl.DataFrame, people: set[str]) -> pl.DataFrame:
     )  # fmt: skip
     kin = pl.col("iteration").is_not_null()
     return (
-        frame.join(staged, on="player", validate="m:1")
+        frame.join(staged, on="player", validate="m:1", maintain_order="left")
         .join(met, on="opponent", how="left", maintain_order="left", validate="m:1")
         .with_columns(met=pl.when(kin).then("met"))
         .with_columns(
@@ -267,7 +267,9 @@ def place(column: str, known: Iterable[Any]) -> pl.Expr:
 def leads(frame: pl.DataFrame, by: str = "partner") -> Callable[[Mapping[str, Any]], Lead | None]:
     """What leads from rows of :func:`cells` to their matches, where a query can tell these."""
     cell = ["player", "weight", by]
-    found = frame.group_by(cell).agg(pl.col("opponent", "configuration").unique().sort())
+    found = frame.group_by(cell, maintain_order=True).agg(
+        pl.col("opponent", "configuration").unique().sort()
+    )
     places = {tuple(row[:3]): row[3:] for row in found.iter_rows()}
 
     def lead(row: Mapping[str, Any]) -> Lead | None:

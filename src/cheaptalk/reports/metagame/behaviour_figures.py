@@ -35,7 +35,11 @@ def self_play_radar(frame: pl.DataFrame, labels: Sequence[str], radar: Radar) ->
     first, second = (f"player.{place}" for place in places_in(frame))
     measures = list(radar.axes.values())
     own = frame.filter(SCORED & (pl.col(first) == pl.col(second)) & pl.col(first).is_in(labels))
-    means = own.group_by(first).agg(pl.col(measures).mean(), pl.len().alias("matches")).sort(first)
+    means = (
+        own.group_by(first, maintain_order=True)
+        .agg(pl.col(measures).mean(), pl.len().alias("matches"))
+        .sort(first)
+    )
     if means.is_empty():
         return None
     rows = means.select(first, "matches", pl.concat_list(measures)).rows()
@@ -73,7 +77,11 @@ def deal_histogram(frame: pl.DataFrame, histogram: Histogram) -> Chart | None:
         frame: matches of one game, as :func:`.match_frames` makes them.
         histogram: which measure.
     """
-    deals = frame.filter(SCORED).unique(["configuration", "deal"])[histogram.measure].drop_nulls()
+    deals = (
+        frame.filter(SCORED)
+        .unique(["configuration", "deal"], maintain_order=True)[histogram.measure]
+        .drop_nulls()
+    )
     if deals.is_empty():
         return None
     size = histogram.top / BINS

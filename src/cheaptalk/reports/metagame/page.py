@@ -111,7 +111,9 @@ class Played(NamedTuple):
         """Matches that are no part of any payoff, by status."""
         counts: dict[str, int] = {}
         for frame in self.frames.values():
-            for status, dropped, number in frame.group_by("status", "dropped").len().iter_rows():
+            for status, dropped, number in (
+                frame.group_by("status", "dropped", maintain_order=True).len().iter_rows()
+            ):
                 what = "dropped" if dropped and status == Status.FINISHED.value else status
                 counts[what] = counts.get(what, 0) + number
         counts.pop(Status.FINISHED.value, None)

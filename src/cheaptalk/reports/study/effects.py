@@ -80,7 +80,7 @@ def _with_levels(game: GameScores) -> tuple[list[Varied], pl.DataFrame]:
         if not 1 < len(one.values) <= MOST:
             continue
         column = f"game.{one.name}"
-        values = {value: decoded(value) for value in frame[column].unique()}
+        values = {value: decoded(value) for value in frame[column].unique(maintain_order=True)}
         texts = {value: readable(meant) for value, meant in values.items()}
         numeric = all(isinstance(meant, int | float) for meant in values.values())
         order = sorted(values, key=lambda value: values[value] if numeric else texts[value])
@@ -89,7 +89,9 @@ def _with_levels(game: GameScores) -> tuple[list[Varied], pl.DataFrame]:
             continue
         named = pl.col(column).replace_strict(texts, return_dtype=pl.Enum(levels))
         frame = frame.with_columns(named.alias(one.name))
-        counts = dict(frame.group_by(pl.col(one.name).cast(pl.String)).len().iter_rows())
+        counts = dict(
+            frame.group_by(pl.col(one.name).cast(pl.String), maintain_order=True).len().iter_rows()
+        )
         found.append(Varied(one.name, levels, max(levels, key=counts.__getitem__)))
     return found, frame
 

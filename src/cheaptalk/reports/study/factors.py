@@ -104,7 +104,7 @@ def _cell_means(
     return (
         frame.drop_nulls(key)
         .filter(pl.any_horizontal(pl.col(names).is_not_null()))
-        .group_by(*DEALS, OPPONENTS, BASE, *names)
+        .group_by(*DEALS, OPPONENTS, BASE, *names, maintain_order=True)
         .agg(pl.col(key).cast(pl.Float64).mean().alias(VALUE))
         .sort(*DEALS, OPPONENTS, BASE, *names)
     )
@@ -136,7 +136,9 @@ def _difference(cells: pl.DataFrame, name: str, reference: str, level: str) -> p
     keys = [column for column in cells.columns if column not in (name, VALUE)]
     low = cells.filter(pl.col(name) == reference).drop(name).rename({VALUE: "reference"})
     high = cells.filter(pl.col(name) == level).drop(name)
-    pairs = high.join(low, on=keys, how="inner", nulls_equal=True, validate="1:1")
+    pairs = high.join(
+        low, on=keys, how="inner", nulls_equal=True, validate="1:1", maintain_order="left"
+    )
     return pairs.with_columns(pl.col(VALUE) - pl.col("reference")).drop("reference").sort(keys)
 
 

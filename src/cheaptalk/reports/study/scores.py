@@ -153,7 +153,7 @@ class GameScores:
     @cached_property
     def counts(self) -> dict[str, int]:
         """Matches by status."""
-        return dict(self.frame.group_by("status").len().iter_rows())
+        return dict(self.frame.group_by("status", maintain_order=True).len().iter_rows())
 
     @property
     def statuses(self) -> list[Status]:
@@ -211,7 +211,7 @@ class GameScores:
             pl.sum_horizontal([f"kind.{role}.{kind}" for role in roles]).sum().alias(f"kind.{kind}")
             for kind in KINDS
         ]
-        counted = frame.group_by(by).agg(*counts, *kinds)
+        counted = frame.group_by(by, maintain_order=True).agg(*counts, *kinds)
         answers = pl.sum_horizontal(f"kind.{kind}" for kind in KINDS)
         valid = 100 * pl.col(f"kind.{Kind.OK.value}") / pl.col(ANSWERS)
         counted = counted.with_columns(answers.alias(ANSWERS)).with_columns(
@@ -222,7 +222,9 @@ class GameScores:
         )
         bounds = {score.key: score.bounds for score in scores}
         found = means(frame.filter(SCORED), [*bounds], by, strata=STRATA, bounds=bounds)
-        return counted.join(found, on=by, how="left", nulls_equal=True, validate="1:1").sort(by)
+        return counted.join(
+            found, on=by, how="left", nulls_equal=True, validate="1:1", maintain_order="left"
+        ).sort(by)
 
     @property
     def unscored(self) -> list[str]:
@@ -241,7 +243,9 @@ class GameScores:
         found = []
         for column in (name for name in self.frame.columns if name.startswith("game.")):
             name = column.removeprefix("game.")
-            counted = self.frame.group_by(column).len().sort(column).iter_rows()
+            counted = (
+                self.frame.group_by(column, maintain_order=True).len().sort(column).iter_rows()
+            )
             meaning = field_meanings(self.rules).get(name, "")
             values = [(decoded(value), count) for value, count in counted]
             if values != [({}, self.frame.height)]:
