@@ -1,5 +1,6 @@
 """Factors of players: crossing in study files and in Python, and their columns in frames."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 import yaml
 
 import cheaptalk as ct
+from tests.conftest import Command
 from tests.fakes import spec
 
 CROSSED = """
@@ -79,6 +81,64 @@ def test_a_malformed_crossing_is_rejected_in_one_sentence(cross: Any, message: s
     with pytest.raises(ct.StudyError, match=re.escape(message)) as caught:
         ct.studies.parse_study(spec(players=players, pairing="all"), "x")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("players", "message"),
+    [
+        (
+            {"model": ["a/b", "a/c"], "framing": ["x", "y"]},
+            "; to cross factors, write LABEL: {cross: {model: [a/b, a/c], framing: [x, y]}}",
+        ),
+        (
+            {"seller": {"model": ["a/b", "a/c"]}},
+            "; to make a player of each value, write seller: {cross: {model: [a/b, a/c]}}",
+        ),
+        (
+            {"seller": {"strategy": "boulware", "power": [2, 8]}},
+            "; to make a player of each value, write seller: {cross: {power: [2, 8]}}",
+        ),
+        (
+            {"seller": {"model": "a/b", "cross": {"framing": ["x", "y"]}}},
+            "; name what each level sets: framing: {x: {SETTING: VALUE}, y: {SETTING: VALUE}}",
+        ),
+    ],
+)
+def test_levels_listed_outside_cross_are_rejected_with_the_form_that_crosses(
+    players: Any, message: str
+) -> None:
+    with pytest.raises(ct.StudyError) as caught:
+        ct.plan(ct.studies.parse_study(spec(players=players, pairing="all"), "x"))
+    assert str(caught.value).endswith(message)
+
+
+def test_a_setting_that_is_a_list_is_advised_nothing() -> None:
+    with pytest.raises(ct.StudyError, match="unknown key") as caught:
+        ct.studies.parse_study(
+            spec(players={"a": {"model": "a/b", "stop": ["x", "y"], "tip": 1}}), ""
+        )
+    assert "cross" not in str(caught.value)
+
+
+PLAYABLE = {"strategy": "boulware", "cross": {"power": [4, 8], "start": [0.6, 0.8]}}
+CROSSING = "seller crosses power (4, 8) x start (0.6, 0.8): 4 players"
+
+
+def test_a_plan_names_the_factors_and_levels_of_each_crossed_entry() -> None:
+    planned = ct.plan(crossed(players={"seller": PLAYABLE, "firm": "linear"}))
+    assert planned.crossings == [CROSSING]
+    assert CROSSING in planned._repr_html_()
+
+
+def test_the_command_plan_shows_crossings(cheaptalk: Command, tmp_path: Path) -> None:
+    study = crossed(players={"seller": PLAYABLE, "firm": "linear"})
+    (tmp_path / "x.yaml").write_text(yaml.safe_dump(study.written()))
+    assert CROSSING in cheaptalk("plan", "x.yaml").out
+    data = json.loads(cheaptalk("plan", "x.yaml", "--json").out)
+    assert data["factors"]["seller/4/0.6"] == {"power": "4", "start": "0.6"}
+    added = "rival={strategy: boulware, cross: {power: [5, 6]}}"
+    refused = cheaptalk("plan", "x.yaml", "--player", added)
+    assert (refused.status, "no pairing seats" in refused.err) == (2, True)
 
 
 def test_factors_belong_to_players_of_the_study() -> None:

@@ -29,6 +29,7 @@ CROSS = "cross"
 """The key of an entry that lists factors."""
 MAX_CELLS = 1_000
 """Players that one entry may become."""
+_ABSENT = object()
 Levels: TypeAlias = dict[str, dict[str, Any]]
 """What each level of a factor sets, by the level's name."""
 FactorTable: TypeAlias = dict[str, dict[str, str]]
@@ -47,6 +48,159 @@ class Crossing(NamedTuple):
     players: dict[Any, Any]
     factors: FactorTable
     cells: dict[str, list[str]]
+
+
+class CrossedEntry(NamedTuple):
+    """An entry that lists factors, with what crossing made of it.
+
+    Attributes:
+        label: of the entry; empty for players whose levels are listed under ``factors``.
+        levels: the levels of each factor, in the order of the study.
+        players: the labels of its players.
+    """
+
+    label: str
+    levels: dict[str, list[str]]
+    players: list[str]
+
+    def __str__(self) -> str:
+        factors = " x ".join(f"{name} ({', '.join(of)})" for name, of in self.levels.items())
+        what = f"{self.label} crosses" if self.label else "factors of"
+        players = f"{len(self.players)} players"
+        return f"{what} {factors}: {players}" if self.label else f"{what} {players}: {factors}"
+
+
+def crossed_entries(factors: Mapping[str, Mapping[str, str]]) -> list[CrossedEntry]:
+    """Group players by the entry that crossing made them of.
+
+    >>> [str(one) for one in crossed_entries({"s/a": {"model": "a"}, "s/b": {"model": "b"}})]
+    ['s crosses model (a, b): 2 players']
+    >>> [str(one) for one in crossed_entries({"ann": {"tone": "kind"}, "bob": {"tone": "rude"}})]
+    ['factors of 2 players: tone (kind, rude)']
+    """
+    entries: dict[tuple[str, ...], CrossedEntry] = {}
+    for label, levels in factors.items():
+        base = crossed_label(label, levels)
+        entry = entries.setdefault((base, *levels), CrossedEntry(base, {}, []))
+        entry.players.append(label)
+        for name, level in levels.items():
+            if level not in entry.levels.setdefault(name, []):
+                entry.levels[name].append(level)
+    return list(entries.values())
+
+
+def crossed_label(label: str, levels: Mapping[str, str]) -> str:
+    """The label of the entry that became a player; empty if its levels are written by hand.
+
+    >>> crossed_label("seller/gpt/gain", {"model": "gpt", "framing": "gain"})
+    'seller'
+    """
+    suffix = "/" + "/".join(levels.values())
+    return label.removesuffix(suffix) if label.endswith(suffix) else ""
+
+
+def uncrossed(
+    entry: CrossedEntry,
+    players: Mapping[str, Mapping[str, Any]],
+    factors: Mapping[str, Mapping[str, str]],
+) -> dict[str, Any] | None:
+    """Recover the entry that crossing replaced.
+
+    Args:
+        entry: its label, levels and players.
+        players: the settings of each player.
+        factors: the level of each factor, by player and factor.
+
+    Returns:
+        Settings with ``cross``; None if some setting depends on no single factor.
+
+    >>> factors = {"s/0": {"temperature": "0"}, "s/1": {"temperature": "1"}}
+    >>> players = {"s/0": {"model": "a/b", "temperature": 0},
+    ...            "s/1": {"model": "a/b", "temperature": 1}}
+    >>> uncrossed(crossed_entries(factors)[0], players, factors)
+    {'model': 'a/b', 'cross': {'temperature': [0, 1]}}
+    """
+    cells = {label: players[label] for label in entry.players}
+    shared: dict[str, Any] = {}
+    cross: dict[str, Levels] = {
+        name: {level: {} for level in levels} for name, levels in entry.levels.items()
+    }
+    for key in dict.fromkeys(key for settings in cells.values() for key in settings):
+        values = {label: settings.get(key, _ABSENT) for label, settings in cells.items()}
+        first = next(iter(values.values()))
+        if all(value == first for value in values.values()):
+            shared[key] = first
+            continue
+        for name, levels in cross.items():
+            by_level = {factors[label][name]: value for label, value in values.items()}
+            if all(value == by_level[factors[label][name]] for label, value in values.items()):
+                for level, value in by_level.items():
+                    levels[level] |= {} if value is _ABSENT else {key: value}
+                break
+        else:
+            return None
+    return {**shared, CROSS: {name: _as_listed(name, levels) for name, levels in cross.items()}}
+
+
+def _as_listed(name: str, levels: Levels) -> list[Any] | Levels:
+    """Levels as a list if each sets only the factor's own setting and is named after its value."""
+    if all([*settings] == [name] for settings in levels.values()):
+        values = [settings[name] for settings in levels.values()]
+        if _names(values) == [*levels]:
+            return values
+    return levels
+
+
+def crossing_advice(players: object, message: str) -> str:
+    """Advise ``cross`` if a study is refused because a player lists levels outside it.
+
+    >>> crossing_advice({"seller": {"model": ["a/b", "a/c"]}}, "players.seller: model: should be")
+    '; to make a player of each value, write seller: {cross: {model: [a/b, a/c]}}'
+
+    Args:
+        players: the entries as written.
+        message: why the study is refused.
+
+    Returns:
+        The end of the sentence; empty if the message is about something else.
+    """
+    if not isinstance(players, Mapping):
+        return ""
+    lists = {key: value for key, value in players.items() if _is_listed(value)}
+    if any(message.startswith(f"players.{key}: ") for key in lists):
+        return f"; to cross factors, write LABEL: {{cross: {_crossing_text(lists)}}}"
+    for label, entry in players.items():
+        if _is_crossed(entry) and message.startswith(f"players.{label}/"):
+            return _level_advice(entry[CROSS], message)
+        about = f"players.{label}"
+        if not isinstance(entry, Mapping) or not message.startswith((f"{about}.", f"{about}: ")):
+            continue
+        lists = {key: value for key, value in entry.items() if _is_listed(value)}
+        wrong = message.removeprefix(about).lstrip(".: ")
+        if any(wrong.startswith((f"{key}: ", f'unknown key "{key}"')) for key in lists):
+            return (
+                "; to make a player of each value, write "
+                f"{label}: {{cross: {_crossing_text(lists)}}}"
+            )
+    return ""
+
+
+def _level_advice(factors: Mapping[Any, Any], message: str) -> str:
+    """Advise to name what each level sets if a factor with listed levels is not a setting."""
+    for name, levels in factors.items():
+        if _is_listed(levels) and f'unknown key "{name}"' in message:
+            named = ", ".join(f"{_text(level)}: {{SETTING: VALUE}}" for level in levels)
+            return f"; name what each level sets: {name}: {{{named}}}"
+    return ""
+
+
+def _is_listed(value: object) -> bool:
+    return isinstance(value, list | tuple) and len(value) > 1
+
+
+def _crossing_text(lists: Mapping[Any, Sequence[Any]]) -> str:
+    factors = (f"{name}: [{', '.join(map(_text, levels))}]" for name, levels in lists.items())
+    return f"{{{', '.join(factors)}}}"
 
 
 def cross_players(players: Mapping[Any, Any]) -> Crossing:

@@ -31,7 +31,13 @@ from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, Value, counted, game_box, suggest
 from cheaptalk.rules.display import brief
 from cheaptalk.rules.errors import first_problem, shown
-from cheaptalk.studies.factors import FactorTable, check_factors, cross_pairing, cross_players
+from cheaptalk.studies.factors import (
+    FactorTable,
+    check_factors,
+    cross_pairing,
+    cross_players,
+    crossing_advice,
+)
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.yaml_files import read_yaml as read_file
 
@@ -423,7 +429,9 @@ class Study(Value):
         try:
             return read(data)
         except ValidationError as error:
-            raise StudyError(first_problem(error)) from None
+            problem = first_problem(error)
+            players = data.get("players") if isinstance(data, Mapping) else None
+            raise StudyError(problem + crossing_advice(players, problem)) from None
 
     def __repr__(self) -> str:
         games, players = counted(len(self.games), "game"), counted(len(self.players), "player")

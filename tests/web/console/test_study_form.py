@@ -184,6 +184,53 @@ def test_a_roster_joins_and_shared_settings_hold_for_its_models() -> None:
     assert study.players["o3-mini"].written()["max_tokens"] == 500
 
 
+CROSSED: dict[str, Any] = {
+    "name": "crossed",
+    "games": [{"game": "bargaining"}],
+    "players": {
+        "firm": {"strategy": "linear"},
+        "seller": {
+            "temperature": 0.5,
+            "cross": {
+                "model": ["openai/gpt-4o", "openai/gpt-4o-mini"],
+                "framing": {"gain": {"persona": "You sell.", "tries": 3}, "none": {}},
+            },
+        },
+        "hawk": {"strategy": "boulware", "cross": {"power": [4, 8]}},
+    },
+    "pairing": [["seller", "firm"], ["hawk", "firm"]],
+}
+
+
+def test_crossed_players_come_back_as_one_row_with_their_factors() -> None:
+    study = Study.model_validate(CROSSED)
+    form = fields_from(study)
+    assert [(row.label, row.kind, row.name) for row in form.players] == [
+        ("firm", "strategy", "linear"), ("seller", "model", ""), ("hawk", "strategy", "boulware"),
+    ]  # fmt: skip
+    made = study_from(posted(form))
+    assert made == study
+    assert "seller crosses model (gpt-4o, gpt-4o-mini) x framing (gain, none): 4 players" in (
+        look_at(posted(form)).size.crossings
+    )
+
+
+def test_a_crossed_row_is_seated_by_its_label() -> None:
+    form = posted(fields_from(Study.model_validate(CROSSED)))
+    form.seatings = "[seller, firm]\n[hawk, firm]"
+    assert study_from(form) == Study.model_validate(CROSSED)
+
+
+def test_a_malformed_factor_is_a_problem_of_the_settings() -> None:
+    form = posted(fields_from(Study.model_validate(CROSSED)))
+    form.players[2].options = "cross: {power: 4}"
+    with pytest.raises(Unfit) as caught:
+        study_from(form)
+    (problem,) = caught.value.problems.items()
+    assert problem[0] == "players.2.options"
+    assert problem[1].startswith("players.hawk.cross.power: 4 is not a list of two levels or more")
+
+
 def test_what_participants_go_through_comes_back() -> None:
     people = {
         "pay.base": "2.5", "cohorts": "a\n b",

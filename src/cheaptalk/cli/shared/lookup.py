@@ -77,8 +77,9 @@ def check_seated(planned: ct.studies.Plan, players: Sequence[str], rosters: Sequ
     study, unseated = planned.study, planned.unseated
     seated = [label for label in study.players if label not in unseated]
     cure = "take the label of one whom they seat, or list the seating in the pairing of a file"
+    crossed = {entry.label: entry.players for entry in planned.crossed}
     for label in _entries(players):
-        if label in unseated:
+        if all(player in unseated for player in crossed.get(label, [label])):
             raise ct.StudyError(
                 f"--player: no pairing seats {ct.rules.suggest(label, seated)}; {cure}"
             )

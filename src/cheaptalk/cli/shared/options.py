@@ -51,7 +51,8 @@ PlayerOption = Annotated[
     typer.Option(
         "--player",
         help="Add or replace a player: a strategy, a model string, or YAML such as "
-        "'{model: openai/gpt-4o, temperature: 1}'. Repeat it for several.",
+        "'{model: openai/gpt-4o, temperature: 1}'; '{strategy: boulware, cross: {power: [4, 8]}}' "
+        "adds a player for each level of a factor. Repeat it for several.",
         metavar="LABEL=SPEC",
         autocompletion=completion.labelled_players,
     ),

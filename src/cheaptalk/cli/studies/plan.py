@@ -66,6 +66,7 @@ def plan(
                 {"game": game, "seating": seating, "matches": count}
                 for (game, seating), count in planned.counts().items()
             ],
+            "factors": spec.factors,
             "idle": planned.idle,
             "unseated": planned.unseated,
             "unanswered": spec.unanswered.by_kind | {"redeals": spec.unanswered.redeals},
@@ -84,8 +85,8 @@ def plan(
             game = match.configuration.game.name
             say(f"{match.id}  {game}  {who}  deal {match.dealt.key}")
     _print_seatings(planned)
-    for absence in planned.absences:
-        say(absence)
+    for line in (*planned.crossings, *planned.absences):
+        say(line)
     for game, count in planned.configurations().items():
         out.print(f"{game}: {counted(count, 'configuration')}")
     if not all(instant for _, instant in planned.matches.kinds(range(len(planned.matches)))):

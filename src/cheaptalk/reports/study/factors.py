@@ -14,6 +14,7 @@ from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, Header, Rep
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.statistics import STRATA, holm, mean_intervals
 from cheaptalk.statistics.intervals import DEALS
+from cheaptalk.studies.factors import crossed_label
 from cheaptalk.text import capital, decimals, fixed
 
 ORDER = 2
@@ -99,7 +100,7 @@ def _cell_means(
     else:
         rivals = [pl.col(seat).fill_null("") for seat in seats if seat != own]
         frame = frame.with_columns(pl.concat_str(rivals, separator="\n").alias(OPPONENTS))
-    bases = {label: _base(label, levels) for label, levels in factors.items()}
+    bases = {label: crossed_label(label, levels) for label, levels in factors.items()}
     frame = frame.with_columns(pl.col(own).replace_strict(bases, default="").alias(BASE))
     return (
         frame.drop_nulls(key)
@@ -115,12 +116,6 @@ def _others(labels: pl.Series) -> str:
     own, *seated = labels.to_list()
     seated.remove(own)
     return "\n".join(sorted(filter(None, seated)))
-
-
-def _base(label: str, levels: Mapping[str, str]) -> str:
-    """The entry that was crossed to make a player; empty if its factors were written by hand."""
-    made_of = "/" + "/".join(levels.values())
-    return label.removesuffix(made_of) if label.endswith(made_of) else ""
 
 
 def _levels(cells: pl.DataFrame, name: str, factors: Mapping[str, Mapping[str, str]]) -> list[str]:

@@ -13,6 +13,7 @@ from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store.reader import chunks
 from cheaptalk.rules import Chance, CheaptalkError, counted
 from cheaptalk.rules.display import brief, html_table
+from cheaptalk.studies.factors import CrossedEntry, crossed_entries
 from cheaptalk.studies.plans.matches import (
     Block,
     Configuration,
@@ -67,10 +68,20 @@ class Plan:
             for (game, seating), count in self.counts().items()
         ]
         title = f"{self.study.name}: {counted(len(self.matches), 'match')}"
-        notes = self.absences
+        notes = [*self.crossings, *self.absences]
         if len(rows) > SHOWN:
             notes.append(f"and {counted(len(rows) - SHOWN, 'more seating')}")
         return html_table(title, ["game", "seating", "matches"], rows[:SHOWN], notes)
+
+    @property
+    def crossed(self) -> list[CrossedEntry]:
+        """The entries whose players have factors."""
+        return crossed_entries(self.study.factors)
+
+    @property
+    def crossings(self) -> list[str]:
+        """The factors of players and their levels, a line for each crossed entry."""
+        return [str(entry) for entry in self.crossed]
 
     @property
     def absences(self) -> list[str]:

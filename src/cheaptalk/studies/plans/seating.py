@@ -13,6 +13,7 @@ from cheaptalk.players import ModelSeat, SeatSpec
 from cheaptalk.records import player_digest
 from cheaptalk.rules import CheaptalkError, Game, UnknownName, counted, suggest
 from cheaptalk.rules.errors import first_problem
+from cheaptalk.studies.factors import crossing_advice
 from cheaptalk.studies.study import (
     MOST_SEATINGS,
     Listed,
@@ -146,7 +147,9 @@ def _seats(study: Study, label: str, game: Game) -> Seats:
         try:
             spec = study.players[label].seat(game, place)
         except ValidationError as error:
-            raise StudyError(f"players.{label}: {first_problem(error)}") from None
+            problem = f"players.{label}: {first_problem(error)}"
+            advice = crossing_advice({label: study.players[label].written()}, problem)
+            raise StudyError(problem + advice) from None
         except (CheaptalkError, ValueError) as error:
             raise StudyError(f"{_where(study, label, game)}: {error}") from None
         if spec is not None:

@@ -1,12 +1,13 @@
 """A study's form filled in with a study that there is already."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cheaptalk.players import ModelSeat, RosterEntry
 from cheaptalk.players.seats import SEATS
 from cheaptalk.rules import CheaptalkError, game_box
+from cheaptalk.studies.factors import CROSS, crossed_entries, uncrossed
 from cheaptalk.studies.study import GameGrid, Pairing, Sample, Study
 from cheaptalk.web.console.designs.parameter_fields import parameter_fields
 from cheaptalk.web.console.designs.people_fields import people_texts
@@ -79,7 +80,7 @@ def _filled(study: Study) -> StudyFields:
         people=people_texts(study.people) if study.people else {},
         steps=step_rows(study.people.path) if study.people else [],
         games=[_game(grid, study.players) for grid in study.games],
-        players=[_player(label, entry) for label, entry in study.players.items()],
+        players=[*_players(study)],
     )
 
 
@@ -129,7 +130,20 @@ def _game(grid: GameGrid, players: Mapping[str, RosterEntry]) -> GameFields:
     )
 
 
-def _player(label: str, entry: RosterEntry) -> PlayerFields:
+def _players(study: Study) -> Iterator[PlayerFields]:
+    """Yield a row for each player, and one for all players of a crossed entry."""
+    settings = {label: _settings(entry) for label, entry in study.players.items()}
+    rows = {label: (label, written) for label, written in settings.items()}
+    for entry in crossed_entries(study.factors):
+        written = uncrossed(entry, settings, study.factors)
+        if entry.label and written is not None:
+            rows |= dict.fromkeys(entry.players, (entry.label, written))
+    for label in dict.fromkeys(label for label, _ in rows.values()):
+        yield _player(label, next(written for name, written in rows.values() if name == label))
+
+
+def _settings(entry: RosterEntry) -> dict[str, Any]:
+    """An entry as written, without a model's settings that have their default."""
     written = entry.written()
     if isinstance(entry.form, ModelSeat):
         fields = type(entry.form).model_fields
@@ -137,20 +151,34 @@ def _player(label: str, entry: RosterEntry) -> PlayerFields:
             name: value for name, value in written.items()
             if getattr(entry.form, name) != fields[name].default
         }  # fmt: skip
-    kind = next(key for key in SEATS if key in written)
+    return written
+
+
+def _player(label: str, settings: Mapping[str, Any]) -> PlayerFields:
+    written, cross = dict(settings), settings.get(CROSS, {})
+    kind = next(key for key in SEATS if key in written or _is_crossed(key, cross))
     row = PlayerFields(label, kind)
-    if isinstance(written[kind], str):
+    if isinstance(written.get(kind), str):
         row.name = written.pop(kind)
-    elif isinstance(written[kind], list):
+    elif isinstance(written.get(kind), list):
         row.name = ", ".join(map(as_yaml, written.pop(kind)))
-    else:
-        written = written[kind]
+    elif kind in written:
+        written = written.pop(kind) | {key: written[key] for key in written if key == CROSS}
     if kind == "person":
         deadline, away = written.pop("deadline", None), written.pop("away", None)
         row.deadline = "" if deadline is None else as_yaml(deadline)
         row.away = "" if away is None else _in_one_line(away)
     row.options = _block(written)
     return row
+
+
+def _is_crossed(key: str, cross: Mapping[str, Any]) -> bool:
+    """Whether the levels of a factor set this key."""
+    return key in cross or any(
+        key in settings
+        for levels in cross.values() if isinstance(levels, Mapping)
+        for settings in levels.values()
+    )  # fmt: skip
 
 
 def _in_one_line(entry: Mapping[str, Any]) -> str:

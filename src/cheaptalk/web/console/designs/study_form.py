@@ -15,6 +15,7 @@ from cheaptalk.players.seats import SEATS, labelled
 from cheaptalk.records.exclusions import Unanswered
 from cheaptalk.rules import CheaptalkError, Game, game_box, suggest
 from cheaptalk.rules.errors import first_problem, shown
+from cheaptalk.studies.factors import CROSS, FactorTable, cross_pairing, cross_players
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.studies.plans.plan import Plan, plan
 from cheaptalk.studies.study import (
@@ -129,6 +130,8 @@ class _Reading:
         players: those that can be read, by label.
         written: the same as they stand in a study file.
         configurations: of all games that were read.
+        factors: the levels of players whose settings have ``cross``, by label.
+        cells: the labels of these players, by the label of the row.
     """
 
     def __init__(self, form: StudyFields) -> None:
@@ -138,6 +141,8 @@ class _Reading:
         self.players: dict[str, RosterEntry] = {}
         self.written: dict[str, Mapping[str, Any]] = {}
         self.configurations = 0
+        self.factors: FactorTable = {}
+        self.cells: dict[str, list[str]] = {}
 
     def study(self) -> Study:
         """The study.
@@ -166,11 +171,15 @@ class _Reading:
             self.problems["games"] = "a study needs a game: add one"
         if self.problems:
             raise Unfit(self.problems)
-        grids = [game for game in games if game is not None]
+        pairing = cross_pairing(pairing, self.cells)
+        grids = [
+            game.model_copy(update={"pairing": cross_pairing(game.pairing, self.cells)})
+            for game in games if game is not None
+        ]  # fmt: skip
         pairing, grids = self.with_people(pairing or "all", grids)
         listed = any(isinstance(one, list) for one in (pairing, *(grid.pairing for grid in grids)))
         data["pairing"] = pairing.model_dump() if isinstance(pairing, Sample) else pairing
-        data |= {"games": grids, "swap": form.swap == "yes" and listed}
+        data |= {"games": grids, "swap": form.swap == "yes" and listed, "factors": self.factors}
         try:
             return Study.model_validate(data)
         except StudyError as error:
@@ -221,12 +230,23 @@ class _Reading:
                 entries = self.read(f"{place}.name", partial(of_roster, row.name)) or {}
             else:
                 entry = self.entry(place, row)
-                entries = {label_of(row): entry} if entry is not None else {}
+                entries = self.read(f"{place}.options", partial(self.crossed, row, entry)) or {}
             for label, entry in entries.items():
                 self.sit(number, label, entry)
         if not self.players and not self.problems:
             self.problems["players"] = "a study needs players: add one"
         return self.written
+
+    def crossed(self, row: PlayerFields, entry: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the players of a row: one for each combination of levels if it has ``cross``.
+
+        Raises:
+            ValueError: the factors are malformed.
+        """
+        crossing = cross_players({} if entry is None else {label_of(row): entry})
+        self.factors |= crossing.factors
+        self.cells |= crossing.cells
+        return crossing.players
 
     def sit(self, number: int, label: str, entry: Mapping[str, Any]) -> None:
         """Take a player up under its label."""
@@ -266,6 +286,14 @@ class _Reading:
             )
         if options is None or row.kind not in SEATS:
             return None
+        crossed = {key: options.pop(key) for key in (CROSS,) if key in options}
+        written = self.uncrossed(place, row, options, named=not crossed)
+        return None if written is None else written | crossed
+
+    def uncrossed(
+        self, place: str, row: PlayerFields, options: dict[str, Any], *, named: bool
+    ) -> dict[str, Any] | None:
+        """A player without its factors, of which one may name the model or strategy."""
         if row.kind in options:
             self.problems[f"{place}.options"] = (
                 f'"{row.kind}" stands in a field of its own; leave it out here'
@@ -285,6 +313,8 @@ class _Reading:
             return None if names is None else {row.kind: names, **options}
         if row.kind == "person":
             return self.person(place, row, name) | options
+        if not name and not named:
+            return options
         return {row.kind: name, **options} if name else {row.kind: options}
 
     def person(self, place: str, row: PlayerFields, name: str) -> dict[str, Any]:

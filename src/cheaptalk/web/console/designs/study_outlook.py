@@ -49,6 +49,7 @@ class Size(NamedTuple):
         games: by game.
         matches: of all games.
         people, models, scripts: who sits down, by label.
+        crossings: the factors of players and their levels, a line for each crossed entry.
         absences: who does not play everywhere, a sentence each.
     """
 
@@ -57,6 +58,7 @@ class Size(NamedTuple):
     people: list[str]
     models: list[str]
     scripts: list[str]
+    crossings: list[str]
     absences: list[str]
 
     @property
@@ -100,8 +102,8 @@ def size_of(planned: Plan) -> Size:
     people = [label for label, one in players.items() if isinstance(one.spec, PersonSeat)]
     models = [label for label, one in players.items() if isinstance(one.spec, ModelSeat)]
     scripts = [label for label in players if label not in people and label not in models]
-    absences = planned.absences
-    return Size(games, len(planned.matches), people, models, scripts, absences)
+    lines = planned.crossings, planned.absences
+    return Size(games, len(planned.matches), people, models, scripts, *lines)
 
 
 def wages(protocol: Protocol) -> str:
