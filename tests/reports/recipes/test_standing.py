@@ -9,7 +9,9 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.reports.recipes.evidence import check_models, check_scripts
+from cheaptalk.reports.recipes.evidence import Evidence, check_models, check_scripts
+from cheaptalk.reports.recipes.leaderboard import _Board
+from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.studies.runs.scripted import play_scripted
 from tests.conftest import Command
 
@@ -152,6 +154,41 @@ def test_nobody_is_ranked_where_no_two_played_the_same(tmp_path: Path) -> None:
     with ct.Store.open(path, create=True) as opened:
         ct.run(ct.studies.parse_study(apart, "here"), opened)
     assert board(path, "apart").lacking["Standing"].startswith("nobody can be ranked: no two")
+
+
+def test_players_who_met_different_opponents_are_not_ranked_together(tmp_path: Path) -> None:
+    """The two who met the generous rival are ahead of the two who met the greedy one."""
+    path = tmp_path / "store.sqlite"
+    players: dict[str, Any] = {
+        label: {"strategy": "fixed_demand", "share": share}
+        for label, share in {"a": 0.5, "b": 0.6, "c": 0.55, "d": 0.65}.items()
+    }
+    players |= {"soft": {"strategy": "conceder"}, "hard": {"strategy": "boulware"}}
+    study = {"name": "halves", "players": players, "deals": 5,
+             "games": [{"game": "bargaining", "fixed": {"horizon": 6}}],
+             "pairing": [["a", "soft"], ["b", "soft"], ["c", "hard"], ["d", "hard"]]}  # fmt: skip
+    with ct.Store.open(path, create=True) as opened:
+        ct.run(ct.studies.parse_study(study, "here"), opened)
+    shown = board(path, "halves")
+    assert sorted(shown.tables["leaderboard"].frame["player"]) == ["a", "b"]
+    lacks = dict(shown.tables["not-ranked"].frame.select("player", "lacks").iter_rows())
+    assert lacks["c"] == "the opponents soft"
+    assert "c" not in shown.answers["Standing"].split(" stands")[0]
+
+
+def test_a_newcomer_who_met_only_some_does_not_split_the_others(store: Path) -> None:
+    """Matches against the newcomer count for nobody, and the table says so."""
+    with ct.Store.open(store) as opened:
+        evidence = Evidence(opened, "new")
+        frame = evidence.frames["bargaining"]
+        met = pl.concat_list("player.alice", "player.bob").list
+        kept = ~met.contains("tough") | met.contains("fair")
+        evidence.frames["bargaining"] = frame.filter(kept)
+        only = _Board((evidence,), ("bargaining",), ())
+        shown = [part for part in only.standing(evidence) if isinstance(part, ReportTable)]
+    assert sorted(shown[0].frame["player"]) == ["fair", "luck"]
+    assert shown[0].notes[-1].startswith("Matches with tough are left out")
+    assert shown[1].frame["lacks"].to_list() == ["the opponents luck"]
 
 
 def test_a_game_that_never_varied_leaves_no_interval_over_all(store: Path) -> None:

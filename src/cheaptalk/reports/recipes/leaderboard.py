@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import polars as pl
 
+from cheaptalk.frames.matches import SCORED
 from cheaptalk.records import Store
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark
 from cheaptalk.reports.charts.kinds import dots, ends
@@ -19,6 +21,12 @@ from cheaptalk.reports.recipes.means import (
 )
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Recipe, RecipePart
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
+from cheaptalk.reports.study.comparability import (
+    OPPONENTS,
+    encounters,
+    largest_comparable_set,
+    with_opponents,
+)
 from cheaptalk.reports.study.roles import by_player, places_by_role, with_roles
 from cheaptalk.rules import CheaptalkError, counted, game_box, game_title, suggest
 from cheaptalk.statistics import DEALS, STRATA, StatisticsError
@@ -109,12 +117,12 @@ class _Board:
         draws over deals, and those that hold for all players at once (Mogstad, Romano, Shaikh and
         Wilhelm 2024); both are too sure where there are few deals.
 
-        Ranked are players who have matches in all that the others have: games, configurations and
-        roles. Who lacks some stands apart, with what is lacking. Where nobody has all, those are
-        ranked of whom most have the same. Over games of which one never varied for a player there
-        is no interval: how much it may vary is not known, nor are then the ranges of ranks.
+        Ranked are players who have matches in all games, configurations and roles, and met the same
+        opponents there. All others are listed apart, with what they lack. If nobody has all, the
+        largest set of comparable players is ranked. If a player never varied in a game, there is no
+        interval over all games, and no range of ranks: how much it may vary is not known.
         """
-        rows, apart = _compared(self.rows(self.studies))
+        rows, apart, without = _compared(self.rows(self.studies))
         found = _by_game(rows)
         board, notes, more = _ranked(rows, found, evidence)
         wide = side_by_side(found, "z", "game")
@@ -131,7 +139,10 @@ class _Board:
                 Header(OVERALL, "Overall", UNIT, 3),
                 *(Header(game, game_title(game), UNIT, 3) for game in games),
             ),
-            notes=(*(notes if board["sure"].count() else ()), *_unvaried(found, board)),
+            notes=(
+                *(notes if board["sure"].count() else ()), *_unvaried(found, board),
+                *_left_out(without),
+            ),
         )  # fmt: skip
         if not apart.is_empty():
             yield _apart(rows, apart)
@@ -141,7 +152,8 @@ class _Board:
 
         With new players named, the first stage leaves out all matches in which one of them sat.
         With several studies, each stage adds the next one's matches. Standings are in standard
-        deviations of what is there at the stage, so a new rival can move those of old ones.
+        deviations of what is there at the stage, so a new rival can move those of old ones. Each
+        stage ranks only players who met the same opponents.
         """
         stages = list(self.stages())
         if len(stages) < 2:
@@ -167,18 +179,18 @@ class _Board:
     def stages(self) -> Iterator[tuple[str, pl.DataFrame]]:
         """The matches at each stage, with its name."""
         if self.new:
-            whole = self.rows(self.studies)
-            sat = whole.filter(pl.col("player").is_in(self.new))["match"].unique()
-            before = whole.filter(~pl.col("match").is_in(sat.implode()))
-            if before["player"].n_unique() > 1:
-                yield f"without {', '.join(self.new)}", _standardised(before)
-            yield "with all", whole
+            rows = self.rows(self.studies)
+            seated = rows.filter(pl.col("player").is_in(self.new))["match"].unique()
+            before = rows.filter(~pl.col("match").is_in(seated.implode()))
+            if before.drop_nulls("got")["player"].n_unique() > 1:
+                yield f"without {', '.join(self.new)}", _compared(before).rows
+            yield "with all", _compared(rows).rows
             return
         for upto in range(1, len(self.studies) + 1):
-            yield self.studies[upto - 1].study, self.rows(self.studies[:upto])
+            yield self.studies[upto - 1].study, _compared(self.rows(self.studies[:upto])).rows
 
     def rows(self, studies: Sequence[Evidence]) -> pl.DataFrame:
-        """One row a match, role and player of it; ``z`` is how it stands.
+        """One row for each match of any status, role and player; ``got`` is null if none counts.
 
         Raises:
             Lacking: no match counts, or there is one player only.
@@ -186,32 +198,36 @@ class _Board:
         games = dict.fromkeys(game for one in studies for game in one.frames)
         parts = [part for game in games if not self.games or game in self.games
                  for part in _of_game(game, studies)]  # fmt: skip
-        rows = pl.concat(parts) if parts else pl.DataFrame({"player": []})
-        if rows["player"].n_unique() < 2:
+        rows = pl.concat(parts) if parts else pl.DataFrame({"player": [], "got": []})
+        if rows.drop_nulls("got")["player"].n_unique() < 2:
             raise Lacking("a leaderboard takes finished matches of two players at least")
-        return _standardised(rows)
+        return rows
 
 
 def _of_game(game: str, studies: Sequence[Evidence]) -> Iterator[pl.DataFrame]:
     """What players got in a game, role by role."""
-    frames = [one.scored(game) for one in studies if not one.scored(game).is_empty()]
-    if not frames:
-        return
+    frames = [study.frames[game] for study in studies if game in study.frames]
     places = {at: role for one in studies for at, role in one.places.get(game, {}).items()}
     whole = pl.concat(frames, how="diagonal_relaxed").unique("match", maintain_order=True)
     frame = whole.sort("match")  # sums depend on the order, which is that of storing
     seats = [f"player.{place}" for place in places]
-    alone = frame.select(pl.concat_list(seats).list.drop_nulls().list.n_unique().max()).item() == 1
+    counted = frame.filter(SCORED)
+    if counted.is_empty():
+        return
+    alone = (
+        counted.select(pl.concat_list(seats).list.drop_nulls().list.n_unique().max()).item() == 1
+    )
     value = SCORE if alone and SCORE in game_box(game).measures else None
-    for role, of in places_by_role(places, game_box(game).rules.roles).items():
-        pooled = by_player(with_roles(frame, {role: of}), role, of)
+    roles = places_by_role(places, game_box(game).rules.roles)
+    for role, of in roles.items():
+        pooled = with_opponents(by_player(with_roles(frame, {role: of}), role, of), role, roles)
         yield pooled.select(
             pl.lit(game).alias("game"), pl.lit(role).alias("role"), "match", *DEALS, "pairing",
-            pl.col(f"player.{role}").alias("player"),
-            pl.col(value or f"payoff.{role}").cast(pl.Float64).alias("got"),
+            pl.col(f"player.{role}").alias("player"), OPPONENTS,
+            pl.when(SCORED).then(value or f"payoff.{role}").cast(pl.Float64).alias("got"),
             pl.col(PEOPLE) if PEOPLE in pooled.columns
             else pl.lit(None, pl.List(pl.String)).alias(PEOPLE),
-        ).drop_nulls(["player", "got"])  # fmt: skip
+        ).drop_nulls("player")  # fmt: skip
 
 
 def _standardised(rows: pl.DataFrame) -> pl.DataFrame:
@@ -254,42 +270,65 @@ def _rank_headers(board: pl.DataFrame) -> Iterator[Header]:
         yield Header("first", "Best", "of draws", 2)
 
 
-def _compared(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of players who can be ranked among each other, and those of the others.
+class _Comparison(NamedTuple):
+    """Rows of a leaderboard.
+
+    Attributes:
+        rows: of players who are ranked, with their standing ``z``.
+        apart: of all others.
+        without: players whose matches count for nobody, so that the ranked are comparable.
+    """
+
+    rows: pl.DataFrame
+    apart: pl.DataFrame
+    without: list[str]
+
+
+def _compared(rows: pl.DataFrame) -> _Comparison:
+    """Choose the players who can be ranked among each other; see :mod:`.comparability`.
 
     Raises:
-        Lacking: no two have matches in the same games, configurations and roles.
+        Lacking: no two are comparable.
     """
-    played = rows.group_by("player", maintain_order=True).agg(
-        pl.struct(LIKE).unique().sort().alias("cells")
-    )
-    groups = played.sort("player").group_by("cells", maintain_order=True).agg("player")
-    most = groups.with_columns(
-        people=pl.col("player").list.len(), cells=pl.col("cells").list.len()
-    ).sort("people", "cells", "player", descending=[True, True, False])
-    whole = rows.select(LIKE).unique().height
-    chosen = most.filter(pl.col("cells") == whole, pl.col("people") > 1)
-    people = (chosen if chosen.height else most)["player"][0].to_list()
-    if len(people) < 2:
+    counted = rows.drop_nulls("got")
+    cells = counted.select("player", *LIKE).unique()
+    played = rows.join(cells, on=["player", *LIKE], how="semi")
+    players, without = largest_comparable_set(encounters(played, "player", LIKE))
+    if len(players) < 2:
         raise Lacking(
-            "nobody can be ranked: no two players have matches in the same games, configurations "
-            "and roles; cheaptalk run plays what studies lack"
+            "nobody can be ranked: no two players met the same opponents in the same games, "
+            "configurations and roles; cheaptalk run plays what studies lack"
         )
-    ranked = pl.col("player").is_in(people)
-    return rows.filter(ranked), rows.filter(~ranked)
+    others = pl.col(OPPONENTS).list.set_intersection(without).list.len() > 0
+    dropped = counted.filter(others)["match"].unique()
+    kept = _standardised(counted.filter(~pl.col("match").is_in(dropped.implode())))
+    ranked = pl.col("player").is_in(players)
+    return _Comparison(kept.filter(ranked), _standardised(counted).filter(~ranked), without)
+
+
+def _left_out(without: Sequence[str]) -> Iterator[str]:
+    """That matches were left out, in a sentence."""
+    if without:
+        yield (
+            f"Matches with {', '.join(without)} are left out: some of the ranked players met "
+            f"{'it' if len(without) == 1 else 'them'}, and others did not."
+        )
 
 
 def _apart(ranked: pl.DataFrame, apart: pl.DataFrame) -> ReportTable:
     """Those who are not ranked: how they stand in what they played, and what they lack."""
     wanted = set(ranked.select(LIKE).unique().iter_rows())
+    rivals = set(ranked[OPPONENTS].explode().drop_nulls())
     found = over_games(_by_game(apart), "z")
     lacks = {
-        player: sorted(wanted - set(part.select(LIKE).unique().iter_rows()))
+        player: _lacking_text(
+            sorted(wanted - set(part.select(LIKE).unique().iter_rows())), len(wanted),
+            sorted(rivals - set(part[OPPONENTS].explode())),
+        )
         for (player,), part in apart.group_by("player", maintain_order=True)
-    }
+    }  # fmt: skip
     rows = [
-        row | {"lacks": _cells_text(lacks[row["player"]], len(wanted))}
-        for row in found.sort("player").iter_rows(named=True)
+        row | {"lacks": lacks[row["player"]]} for row in found.sort("player").iter_rows(named=True)
     ]
     return ReportTable(
         "not-ranked", "Not ranked", pl.DataFrame(rows, infer_schema_length=None),
@@ -297,17 +336,20 @@ def _apart(ranked: pl.DataFrame, apart: pl.DataFrame) -> ReportTable:
             Header("player", "Player"), Header("z", "Standing", f"{UNIT}, in what it played", 3),
             Header("lacks", "Has no match in"),
         ),
-        "Players who lack what those above have; a study that seats them there plays it.",
+        "Players who lack matches or opponents that those above have; a study that seats them "
+        "there plays them.",
     )  # fmt: skip
 
 
-def _cells_text(lacking: Sequence[tuple[str, str, str]], of: int) -> str:
-    """Games, configurations and roles that a player lacks, in words."""
-    if not lacking:
-        return "none of them: it has matches in others besides"
-    games = dict.fromkeys(game for game, _, _ in lacking)
-    named = ", ".join(map(game_title, games))
-    return f"{len(lacking)} of {of} combinations of configuration and role, of {named}"
+def _lacking_text(cells: Sequence[tuple[str, str, str]], of: int, opponents: Sequence[str]) -> str:
+    """The games, configurations and roles that a player lacks, or the opponents."""
+    if cells:
+        games = dict.fromkeys(game for game, _, _ in cells)
+        named = ", ".join(map(game_title, games))
+        return f"{len(cells)} of {of} combinations of configuration and role, of {named}"
+    if opponents:
+        return f"the opponents {', '.join(opponents)}"
+    return "nothing: it met other opponents besides, or in other configurations"
 
 
 def _first(board: pl.DataFrame, more: float | None) -> Answer:

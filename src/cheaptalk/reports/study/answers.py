@@ -1,12 +1,13 @@
 """Who did best in a game, by how much, and whether that can be told."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
 from cheaptalk.reports.recipes.margins import FEW_DEALS, Margin, margins_over
 from cheaptalk.reports.recipes.parts import Answer
 from cheaptalk.reports.recipes.tables import estimate
+from cheaptalk.reports.study.comparability import comparable_sets, encounters, with_opponents
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.text import capital, fixed
 
@@ -68,7 +69,7 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
     if ranked.is_empty():
         said = f"What came out{where} cannot be told: no match has finished."
         return _Sentence(said, "no match has finished", where)
-    sets = comparable_sets(game, role)
+    sets = _comparable_sets(game, role)
     if len(sets) > 1:
         return _not_comparable(sets, where)
     places, row = game.decimals[score.key], ranked.row(0, named=True)
@@ -102,38 +103,13 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
     )  # fmt: skip
 
 
-def comparable_sets(game: GameScores, role: str) -> list[list[str]]:
-    """Return the sets of a role's players who met the same opponents in the same configurations.
-
-    Two players count as having met the same opponents if exchanging their names makes their
-    opponents equal: in a round robin each meets the other, and not necessarily itself.
-    Opponents are those of matches of any status, so that a failed match separates no players.
-    """
+def _comparable_sets(game: GameScores, role: str) -> list[list[str]]:
+    """The sets of a role's scored players who are comparable, the best player first."""
     own = f"player.{role}"
-    met: dict[str, set[tuple[str, ...]]] = {}
-    rivals = [f"player.{place}" for place in game.places if f"player.{place}" != own]
-    if game.shared(role):  # who shares the role is drawn together with it
-        rivals = [name for name in rivals if name[7:] not in game.roles[role]]
-    rows = game.seated(role).select(own, "configuration", *rivals).unique().iter_rows()
-    for label, *cell in rows:
-        met.setdefault(label, set()).add(tuple(one or "" for one in cell))
+    rows = with_opponents(game.seated(role), role, game.roles)
+    met = encounters(rows, own, ["configuration"])
     scored = game.players[role].drop_nulls(game.gain(role).key)[own]
-    sets: list[list[str]] = []
-    for label in scored:
-        for members in sets:
-            if all(_met_alike(met, label, member) for member in members):
-                members.append(label)
-                break
-        else:
-            sets.append([label])
-    return sets
-
-
-def _met_alike(met: Mapping[str, set[tuple[str, ...]]], first: str, second: str) -> bool:
-    if met[first] == met[second]:
-        return True
-    swap = {first: second, second: first}
-    return {tuple(swap.get(one, one) for one in cell) for cell in met[first]} == met[second]
+    return comparable_sets({label: met[label] for label in scored})
 
 
 def _not_comparable(sets: Sequence[Sequence[str]], where: str) -> _Sentence:

@@ -1,0 +1,126 @@
+"""Comparable players: those who met the same opponents in the same configurations.
+
+All headlines and rankings use this rule. Two players met the same opponents if exchanging their
+names makes their opponents equal: in a round robin each meets the other, and not necessarily
+itself. Players who share the role are drawn together with it, and are no opponents.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import polars as pl
+
+OPPONENTS = "opponents"
+"""The column of the players in the seats of all other roles."""
+
+
+class Encounter(NamedTuple):
+    """Opponents that a player met.
+
+    Attributes:
+        cell: where, such as the game, configuration and role.
+        opponents: their labels by seat, empty for an empty seat.
+    """
+
+    cell: tuple[str, ...]
+    opponents: tuple[str, ...]
+
+
+Encounters: TypeAlias = Mapping[str, set[Encounter]]
+"""What each player met."""
+
+
+class Comparable(NamedTuple):
+    """Players who can be ranked.
+
+    Attributes:
+        players: their labels.
+        without: players whose matches must be left out for that.
+    """
+
+    players: list[str]
+    without: list[str]
+
+
+def with_opponents(
+    frame: pl.DataFrame, role: str, roles: Mapping[str, Sequence[str]]
+) -> pl.DataFrame:
+    """Add :data:`OPPONENTS` to a frame with one row for each match and player of a role.
+
+    Args:
+        frame: rows as :func:`.by_player` makes them.
+        role: the role of the players.
+        roles: the seats of each role.
+    """
+    seats = [f"player.{seat}" for other in roles if other != role for seat in roles[other]]
+    opponents = [pl.col(seat).fill_null("") for seat in seats]
+    none = pl.lit([], dtype=pl.List(pl.String))
+    return frame.with_columns((pl.concat_list(opponents) if seats else none).alias(OPPONENTS))
+
+
+def encounters(rows: pl.DataFrame, player: str, cell: Sequence[str]) -> dict[str, set[Encounter]]:
+    """Return what each player met.
+
+    Args:
+        rows: with :data:`OPPONENTS`, of matches of any status: a failed match separates no players.
+        player: the column of the player.
+        cell: the columns that tell configurations and roles apart.
+    """
+    met: dict[str, set[Encounter]] = {}
+    for label, opponents, *where in rows.select(player, OPPONENTS, *cell).unique().iter_rows():
+        met.setdefault(label, set()).add(Encounter(tuple(where), tuple(opponents)))
+    return met
+
+
+def comparable_sets(met: Encounters) -> list[list[str]]:
+    """Divide players into sets in which each met the same opponents, in the order given."""
+    sets: list[list[str]] = []
+    for label in met:
+        for members in sets:
+            if all(_met_alike(met, label, member) for member in members):
+                members.append(label)
+                break
+        else:
+            sets.append([label])
+    return sets
+
+
+def largest_comparable_set(met: Encounters) -> Comparable:
+    """Return the players to rank: those with matches in all cells, else the largest set.
+
+    A newcomer who met only some of the others would make these incomparable. So players with
+    fewer encounters are left out, with the matches against them, if that makes more of the others
+    comparable.
+    """
+    cells = {encounter.cell for of in met.values() for encounter in of}
+    best, best_size = Comparable([], []), (False, 0, 0, 0)
+    for fewest in sorted({len(of) for of in met.values()}):
+        without = sorted(label for label, of in met.items() if len(of) < fewest)
+        kept = _without(met, without)
+        for members in comparable_sets(kept):
+            own = kept[members[0]]
+            complete = {encounter.cell for encounter in own} == cells and len(members) > 1
+            size = complete, len(members), -len(without), len(own)
+            if size > best_size:
+                best, best_size = Comparable(sorted(members), without), size
+    return best
+
+
+def _without(met: Encounters, labels: Sequence[str]) -> Encounters:
+    """What the other players met besides these."""
+    return {
+        label: {one for one in of if not set(labels) & set(one.opponents)}
+        for label, of in sorted(met.items()) if label not in labels
+    }  # fmt: skip
+
+
+def _met_alike(met: Encounters, first: str, second: str) -> bool:
+    if len(met[first]) != len(met[second]):
+        return False
+    if met[first] == met[second]:
+        return True
+    swap = {first: second, second: first}
+    return met[second] == {
+        Encounter(cell, tuple(swap.get(label, label) for label in opponents))
+        for cell, opponents in met[first]
+    }

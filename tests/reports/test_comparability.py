@@ -1,0 +1,49 @@
+"""Players who met the same opponents in the same configurations."""
+
+import polars as pl
+
+from cheaptalk.reports.study.comparability import (
+    Encounter,
+    comparable_sets,
+    encounters,
+    largest_comparable_set,
+    with_opponents,
+)
+
+
+def met(**opponents: str) -> dict[str, set[Encounter]]:
+    """Encounters in one configuration, each opponent a letter."""
+    return {label: {Encounter(("c",), (one,)) for one in of} for label, of in opponents.items()}
+
+
+def test_a_round_robin_is_one_set_with_and_without_self_play() -> None:
+    assert comparable_sets(met(a="abc", b="abc", c="abc")) == [["a", "b", "c"]]
+    assert comparable_sets(met(a="bc", b="ac", c="ab")) == [["a", "b", "c"]]
+    assert comparable_sets(met(a="bc", b="abc")) == [["a"], ["b"]]
+
+
+def test_players_of_different_configurations_are_apart() -> None:
+    split = {"a": {Encounter(("c",), ("x",))}, "b": {Encounter(("d",), ("x",))}}
+    assert comparable_sets(split) == [["a"], ["b"]]
+
+
+def test_all_are_ranked_if_all_met_the_same() -> None:
+    assert largest_comparable_set(met(a="xy", b="xy")) == (["a", "b"], [])
+
+
+def test_a_newcomer_that_met_few_is_left_out_with_its_matches() -> None:
+    ranked = ["a", "b", "c"]
+    assert largest_comparable_set(met(a="abcd", b="abc", c="abc", d="a")) == (ranked, ["d"])
+
+
+def test_opponents_are_the_seats_of_other_roles_and_empty_seats_count() -> None:
+    frame = pl.DataFrame(
+        {"player.seller": ["s", "t"], "player.bidder_1": ["x", "x"], "player.bidder_2": ["y", None]}
+    )
+    roles = {"seller": ["seller"], "bidder": ["bidder_1", "bidder_2"]}
+    rows = with_opponents(frame, "seller", roles)
+    assert encounters(rows, "player.seller", []) == {
+        "s": {Encounter((), ("x", "y"))}, "t": {Encounter((), ("x", ""))},
+    }  # fmt: skip
+    alone = with_opponents(frame, "bidder", {"bidder": ["bidder_1", "bidder_2"]})
+    assert encounters(alone, "player.bidder_1", []) == {"x": {Encounter((), ())}}
