@@ -3,9 +3,10 @@
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 import cheaptalk as ct
-from cheaptalk.reports.recipes.parts import Answer
+from cheaptalk.reports.recipes.parts import Answer, Charts
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.reports.study.factors import factor_results
 from cheaptalk.reports.study.scores import GameScores
@@ -56,8 +57,9 @@ def scores(
 
 def shown(game: GameScores) -> tuple[str, pl.DataFrame]:
     """The sentence and the table."""
-    answer, table = factor_results(game, FACTORS)
+    answer, charts, table = factor_results(game, FACTORS)
     assert isinstance(answer, Answer)
+    assert isinstance(charts, Charts)
     assert isinstance(table, ReportTable)
     return answer.text, table.frame
 
@@ -69,9 +71,70 @@ def test_a_paired_main_effect_is_found_that_the_instances_luck_hides_from_player
     assert row["effect"] / row["effect.error"] > 7.5
     assert (row["over"], row["effect.n"], row["effect.clusters"]) == ("a", 160, 80)
     assert row["effect"] == pytest.approx(1, abs=0.3)
-    assert text.startswith("Model b changed the gain as Left by ")
+    assert text.startswith("Model b raised the gain as Left by ")
     assert "Style y" not in text
-    assert "The highest mean as Left is that of s/b/" in text
+
+
+def test_t_of_a_main_effect_is_that_of_the_instances_mean_differences() -> None:
+    """By hand: the mean over framings of b less a is one number for each instance."""
+    game = scores(1.0, 0.5, instances=30)
+    got = {
+        (row["player.left"], row["deal"]): row["payoff.left"]
+        for row in game.frame.iter_rows(named=True)
+    }
+    by_instance = np.array(
+        [
+            np.mean([got[f"s/b/{style}", f"{at}"] - got[f"s/a/{style}", f"{at}"] for style in "xy"])
+            for at in range(30)
+        ]
+    )
+    t = by_instance.mean() / (by_instance.std(ddof=1) / np.sqrt(30))
+    row = shown(game)[1].row(by_predicate=pl.col("name") == "model b", named=True)
+    assert row["effect"] == pytest.approx(by_instance.mean())
+    assert row["effect"] / row["effect.error"] == pytest.approx(t)
+    assert row["p"] == pytest.approx(2 * stats.t.sf(abs(t), 29))
+    half = stats.t.ppf(0.975, 29) * row["effect.error"]
+    assert row["effect.low"] == pytest.approx(row["effect"] - half)
+
+
+def constant(instances: int) -> GameScores:
+    """A study in which model b always gains 2 more."""
+    game = scores(0.0, 0.0, instances=instances)
+    gain = 2.0 * pl.col("player.left").str.contains("/b/")
+    return GameScores("guessing", game.frame.with_columns(gain.alias("payoff.left")), PLACES)
+
+
+def test_an_effect_that_is_the_same_on_every_instance_is_certain_from_enough_of_them() -> None:
+    text, table = shown(constant(30))
+    assert text.startswith(
+        "Model b raised the gain as Left by 2.000 over a (the same on every instance, 60 pairs)."
+    )
+    assert "Style y" not in text
+    assert table.filter(name="model b")["p"].item() == pytest.approx(0.5**29)
+    assert shown(constant(4))[0].startswith("No effect of a player's factor can be told")
+
+
+def test_a_negative_effect_is_a_loss_with_its_interval_turned() -> None:
+    text, table = shown(scores(-3.0, 0.0))
+    row = table.row(by_predicate=pl.col("name") == "model b", named=True)
+    ends = f"95 % interval {-row['effect.high']:.3f} to {-row['effect.low']:.3f}"
+    assert text.startswith(
+        f"Model b lowered the gain as Left by {-row['effect']:.3f} over a ({ends}"
+    )
+
+
+def test_two_instances_give_no_certain_effect() -> None:
+    """One degree of freedom tests nothing, whatever t is."""
+    text, table = shown(scores(500.0, 0.0, instances=2))
+    assert text.startswith("No effect of a player's factor can be told from chance.")
+    assert table.filter(name="model b").select("p", "effect.low").row(0) == (None, None)
+
+
+def test_effects_are_charted_by_role_main_effects_first() -> None:
+    _, charts, _ = factor_results(scores(1.0, 0.0), FACTORS)
+    assert isinstance(charts, Charts)
+    (panel,) = charts.panels
+    assert panel.y.names == ("model b over a", "style y over x", "model b x style y over a x x")
 
 
 def test_an_interaction_is_the_difference_of_paired_differences() -> None:
@@ -94,8 +157,7 @@ def test_levels_that_met_different_opponents_are_not_compared() -> None:
     row = table.row(by_predicate=pl.col("name") == "model b", named=True)
     assert (row["effect"], row["effect.n"]) == (None, 0)
     assert "Model b and a are not comparable as Left: no two such players met the same" in text
-    assert "Model b changed" not in text
-    assert "The highest mean" not in text
+    assert "Model b raised" not in text
 
 
 def test_players_whose_factors_are_written_by_hand_are_paired() -> None:
@@ -104,10 +166,10 @@ def test_players_whose_factors_are_written_by_hand_are_paired() -> None:
     names = {label: f"player {number}" for number, label in enumerate(FACTORS)}
     renamed = game.frame.with_columns(pl.col("player.left").replace(names))
     by_hand = {names[label]: levels for label, levels in FACTORS.items()}
-    answer, table = factor_results(GameScores("guessing", renamed, PLACES), by_hand)
+    answer, _, table = factor_results(GameScores("guessing", renamed, PLACES), by_hand)
     assert isinstance(answer, Answer)
     assert isinstance(table, ReportTable)
-    assert answer.text.startswith("Model b changed the gain as Left by ")
+    assert answer.text.startswith("Model b raised the gain as Left by ")
     assert table.frame["effect"].to_list() == shown(game)[1]["effect"].to_list()
 
 

@@ -1,18 +1,20 @@
-"""Results by the factors of players: main effects, interactions, and the best cell."""
+"""Results by the factors of players: main effects and interactions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
 import polars as pl
-from scipy.special import stdtr
 
 from cheaptalk.frames.matches import with_factors
-from cheaptalk.reports.charts.kinds import HIGH, LOW
-from cheaptalk.reports.recipes.parts import Answer
+from cheaptalk.reports.charts.chart import Chart
+from cheaptalk.reports.charts.kinds import HIGH, LOW, dots
+from cheaptalk.reports.recipes.parts import Answer, Charts
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, Header, ReportTable
 from cheaptalk.reports.study.scores import GameScores
+from cheaptalk.rules import counted
 from cheaptalk.statistics import STRATA, holm, mean_intervals
+from cheaptalk.statistics.differences import sign_flip_p, t_limits, two_sided_p
 from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.studies.factors import crossed_label
 from cheaptalk.text import capital, decimals, fixed
@@ -21,18 +23,25 @@ ORDER = 2
 """Factors that interact at most, unless a caller requests more."""
 ALPHA = 0.05
 EFFECT, VALUE, BASE, OPPONENTS = "effect", "value", "base", "opponents"
+CAPTION = (
+    "Dots are differences to the first level of the factor, which is at 0; whiskers are 95 % "
+    "intervals."
+)
 METHOD = (
     "An effect is the mean difference between two levels in matches on the same instance, against "
     "the same opponents, and with the same levels of all other factors. An interaction is the "
     "difference of such differences. Intervals of 95 % are clustered by instance within "
-    "configurations; the corrected p allows for all rows of the table (Holm)."
+    "configurations; p is Student's, or a sign test if the difference is the same on every "
+    "instance. The corrected p allows for all rows of the table (Holm)."
 )
 
 
 def factor_results(
     game: GameScores, factors: Mapping[str, Mapping[str, str]], order: int = ORDER
-) -> Iterator[Answer | ReportTable]:
-    """Yield a sentence and a table of the effects of players' factors; nothing without factors.
+) -> Iterator[Answer | Charts | ReportTable]:
+    """Yield the effects of players' factors in sentences, charts and a table.
+
+    Nothing without factors.
 
     Args:
         game: the game whose gains are compared, role by role.
@@ -45,7 +54,9 @@ def factor_results(
     known = [row for row in rows if row["p"] is not None]
     for row, corrected in zip(known, holm([row["p"] for row in known]), strict=True):
         row["p_holm"] = float(corrected)
-    yield _answer(game, rows, factors)
+    yield _answer(rows)
+    panels = [_panel(game, role, rows) for role in dict.fromkeys(row["role"] for row in rows)]
+    yield Charts(f"{game.name}-factor-effects", "What players' factors do", panels, CAPTION)
     yield ReportTable(
         f"{game.name}-factors", "Effects of players' factors",
         pl.DataFrame(rows, infer_schema_length=None),
@@ -54,6 +65,15 @@ def factor_results(
          Header("p", "p", "two-sided", 3), Header("p_holm", "p, corrected", "", 3)),
         METHOD, counts=("pair", "instance"),
     )  # fmt: skip
+
+
+def _panel(game: GameScores, role: str, rows: Sequence[Mapping[str, Any]]) -> Chart:
+    """The effects on a role's gain, main effects on top."""
+    own = [row for row in rows if row["role"] == role and row[EFFECT] is not None]
+    names = [f"{row['name']} over {row['over']}" for row in own]
+    texts = [f"{fixed(row[EFFECT], row['decimals'])}{_evidence(row)}" for row in own]
+    score = game.gain(role)
+    return dots(score.title, score.unit, names, own, EFFECT, texts)
 
 
 def _role_rows(
@@ -152,22 +172,22 @@ def _contrast(
         )
         return {**labels, **numbers, "decimals": 0, EFFECT + COUNT: 0, EFFECT + CLUSTERS: 0}
     interval = mean_intervals(pairs, [VALUE], strata=STRATA).row(0, named=True)
-    error, freedom = interval["error"], interval["freedom"]
-    effect = float(interval["mean"])
-    certain = error is not None and error > 0 and freedom is not None and freedom > 0
+    effect, error = float(interval["mean"]), interval["error"]
+    parts = pairs.group_by(DEALS, maintain_order=True).agg(pl.col(VALUE).sum())[VALUE]
+    freedom = interval["freedom"] or 0.0
+    p = two_sided_p(effect, error, freedom, sign_flip_p(parts.to_numpy()))
+    low, high = t_limits(effect, error, freedom, 1 - ALPHA)
     return {
         **labels,
         "decimals": decimals([effect]), EFFECT: effect,
-        EFFECT + LOW: interval["low"], EFFECT + HIGH: interval["high"], EFFECT + ERROR: error,
+        EFFECT + LOW: low, EFFECT + HIGH: high, EFFECT + ERROR: error,
         EFFECT + COUNT: pairs.height, EFFECT + CLUSTERS: interval["clusters"],
-        "p": 2 * float(stdtr(freedom, -abs(effect) / error)) if certain else None, "p_holm": None,
+        "p": p, "p_holm": None,
     }  # fmt: skip
 
 
-def _answer(
-    game: GameScores, rows: Sequence[Mapping[str, Any]], factors: Mapping[str, Mapping[str, str]]
-) -> Answer:
-    """Return the effects that are certain after correction, then the best cell of each role."""
+def _answer(rows: Sequence[Mapping[str, Any]]) -> Answer:
+    """Return the effects that are certain after correction, main effects first."""
     certain = sorted(
         (row for row in rows if row["p_holm"] is not None and row["p_holm"] < ALPHA),
         key=lambda row: (row["order"], row["p"]),
@@ -175,37 +195,35 @@ def _answer(
     sentences = [_sentence(row) for row in certain]
     if not certain:
         sentences = ["No effect of a player's factor can be told from chance."]
-    apart = [row for row in rows if row[EFFECT] is None and row["order"] == 1]
     sentences += [
         f"{capital(row['name'])} and {row['over']} are not comparable as {row['role_title']}: no "
         "two such players met the same opponents on the same instance with equal other levels."
-        for row in apart
-    ]
-    unequal = {row["role"] for row in apart}
-    for role in dict.fromkeys(row["role"] for row in rows if row["role"] not in unequal):
-        key = game.gain(role).key
-        cells = game.players[role].filter(pl.col(f"player.{role}").is_in(list(factors)))
-        if cells.drop_nulls(key).height:
-            best = cells.drop_nulls(key).row(0, named=True)
-            sentences.append(
-                f"The highest mean as {capital(role)} is that of {best[f'player.{role}']} "
-                f"({fixed(best[key], game.decimals[key])}); this is a description of the cells, "
-                "not a test."
-            )
-    short = f"{len(certain)} certain effects of factors" if certain else "no certain factor effect"
+        for row in rows if row[EFFECT] is None and row["order"] == 1
+    ]  # fmt: skip
+    short = f"{counted(len(certain), 'certain effect')} of factors" if certain else (
+        "no certain effect of a factor"
+    )  # fmt: skip
     return Answer(" ".join(sentences), short)
 
 
 def _sentence(row: Mapping[str, Any]) -> str:
-    places = row["decimals"]
-    within = (
-        f"95 % interval {fixed(row[EFFECT + LOW], places)} to {fixed(row[EFFECT + HIGH], places)}"
-    )
-    what = (
-        f"{capital(row['name'])} changed" if row["order"] == 1
-        else f"The interaction of {row['name']} changed"
-    )  # fmt: skip
-    return (
-        f"{what} the gain as {row['role_title']} by {fixed(row[EFFECT], places)} over "
-        f"{row['over']} ({within}, {row[EFFECT + COUNT]:,} pairs)."
-    )
+    name, role, what = row["name"], row["role_title"], f"The interaction of {row['name']} changed"
+    if row["order"] == 1 and row[EFFECT] > 0:
+        what = f"{capital(name)} raised"
+    elif row["order"] == 1:
+        low, high = row[EFFECT + LOW], row[EFFECT + HIGH]
+        ends = {EFFECT + LOW: -high, EFFECT + HIGH: -low} if low is not None else {}
+        row = {**row, EFFECT: -row[EFFECT], **ends}
+        what = f"{capital(name)} lowered"
+    size = fixed(row[EFFECT], row["decimals"])
+    return f"{what} the gain as {role} by {size} over {row['over']}{_evidence(row)}."
+
+
+def _evidence(row: Mapping[str, Any]) -> str:
+    """What an effect rests on, in brackets."""
+    low, high, places = row[EFFECT + LOW], row[EFFECT + HIGH], row["decimals"]
+    pairs = counted(row[EFFECT + COUNT], "pair")
+    if low is None or high is None:
+        same = "the same on every instance" if row[EFFECT + ERROR] == 0 else "inconclusive"
+        return f" ({same}, {pairs})"
+    return f" (95 % interval {fixed(low, places)} to {fixed(high, places)}, {pairs})"

@@ -101,12 +101,32 @@ def _charts(
 def _players(game: GameScores, evidence: Evidence) -> ReportTable:
     """Everyone in each role, over all others."""
     return ReportTable(
-        f"{game.name}-players", "Players", _by_role(game),
-        (Header("player", "Player"), *_role_header(game), *_scores(game, game.scores, evidence),
+        f"{game.name}-players", "Players", _with_levels(_by_role(game), evidence.factors),
+        (Header("player", "Player"), *_factor_headers(evidence.factors), *_role_header(game),
+         *_scores(game, game.scores, evidence),
          *_bookkeeping(game, evidence)),
         notes=tuple(_remarks(game)),
         leads=partial(_lead, game), cells=partial(_lead, game), counts=COUNTS,
     )  # fmt: skip
+
+
+def _factor_headers(factors: Mapping[str, Mapping[str, str]]) -> Iterator[Header]:
+    """A column for each factor of players."""
+    for name in dict.fromkeys(name for levels in factors.values() for name in levels):
+        yield Header(f"factor.{name}", capital(plain(name)), "level")
+
+
+def _with_levels(frame: pl.DataFrame, factors: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
+    """Players with the level of each of their factors."""
+    levels = [{"player": label, **_prefixed(of)} for label, of in factors.items()]
+    if not levels:
+        return frame
+    named = pl.DataFrame(levels, infer_schema_length=None)
+    return frame.join(named, on="player", how="left", validate="m:1", maintain_order="left")
+
+
+def _prefixed(levels: Mapping[str, str]) -> dict[str, str]:
+    return {f"factor.{name}": level for name, level in levels.items()}
 
 
 def _remarks(game: GameScores) -> Iterator[str]:
