@@ -10,7 +10,7 @@ from cheaptalk.rules import Game, GameBox, Table, game_box
 from cheaptalk.rules.box import LANGUAGES
 from cheaptalk.rules.registry import GAMES
 from cheaptalk.styles import WRITINGS, Style, style_in
-from cheaptalk.web.rooms.forms import number_text
+from cheaptalk.web.typed_numbers import plain_number
 
 NUMBER = re.compile(r"\d[\d.,]*\d|\d")
 APART = re.compile("\u201c[^\u201d]*\u201d|\u201e[^\u201c]*\u201c|(?:Player|Spieler) \\d+")
@@ -36,7 +36,7 @@ def read(style: Style, table: Table) -> Iterator[str]:
 def numbers(text: str, style: Style) -> list[float]:
     """The numbers in a text, in order of size."""
     found = NUMBER.findall(APART.sub("", text))
-    return sorted(float(number_text(one, style.writing)) for one in found)
+    return sorted(float(plain_number(one, style.writing)) for one in found)
 
 
 def test_every_language_writes_and_every_game_speaks_it() -> None:

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from cheaptalk.rules.registry import GAMES
+from cheaptalk.web.rooms.languages import languages
 from cheaptalk.web.rooms.limits import Limit
 from cheaptalk.web.rooms.offers import Offer
+from cheaptalk.web.typed_numbers import BadNumber, plain_number
 from tests.reports.browser import Tab, browse
 from tests.web.served import served
 from tests.web.walker import LINKS, Rooms, Walker
@@ -209,3 +211,69 @@ async def others_play(rooms: Rooms, one: Walker) -> None:
             page = await walker.page()
             if walker.guest is not one.guest and ">Your turn<" in page:
                 await walker.answer(page)
+
+
+WRITTEN = {
+    "de": ["1.500", "7,5", "1500", "1.500,25", "1 500", "2.500 \u20ac", "-3", "1_0", "1,500", "7.5",
+           "1e3", "nan", "007", "1 0", "", "zehn", "1.00", "1.500.00"],
+    "en": ["1,500", "7.5", "1500", "1,500.25", "$2,500", "\u22123", "1_0", "1.500", "7,5", "1e3",
+           "1,00,000", "5-3", "ten"],
+}  # fmt: skip
+OTHER_PART = """(written => {
+  const typed = document.querySelector('#f-alice_gain');
+  const other = document.querySelector('#f-bob_gain');
+  other.value = 'untouched';
+  typed.value = written;
+  typed.dispatchEvent(new Event('input', { bubbles: true }));
+  return other.value;
+})"""
+
+
+@pytest.mark.parametrize("language", WRITTEN)
+def test_a_page_calculates_with_the_numbers_that_the_server_reads(
+    unhurried: None, language: str, tmp_path: Path
+) -> None:
+    writing = languages()[language].writing
+
+    async def visit(tab: Tab, rooms: Rooms) -> None:
+        walker = await rooms.sit(table_of(rooms, "bargaining"))
+        await walker.until(">Your turn<")
+        address = f"{rooms.client.base_url}".rstrip("/") + f"{walker.path}?lang={language}"
+        await tab.visit(address)
+        money = await tab.run("Number(document.querySelector('[data-whole]').dataset.whole)")
+        for written in WRITTEN[language]:
+            try:
+                meant = float(plain_number(written, writing) or "nan")
+            except BadNumber:
+                meant = float("nan")
+            other = await tab.run(f"{OTHER_PART}({written!r})")
+            if 0 <= meant <= money:
+                assert float(plain_number(other, writing)) == money - meant, written
+            else:
+                assert other == "untouched", written
+
+    visiting(tmp_path, visit)
+
+
+def test_an_offer_typed_in_german_is_given_as_it_was_meant(unhurried: None, tmp_path: Path) -> None:
+    async def visit(tab: Tab, rooms: Rooms) -> None:
+        walker = await rooms.sit(table_of(rooms, "bargaining"))
+        await walker.until(">Your turn<")
+        await tab.visit(f"{rooms.client.base_url}".rstrip("/") + f"{walker.path}?lang=de")
+        await tab.run("document.querySelector('#f-alice_gain').focus()")
+        await tab.write("1_0")
+        await tab.run("document.querySelector('#f-bob_gain').value = '9.990'")
+        await tab.press("Enter")
+        await tab.until(
+            "document.querySelector('.problem')?.textContent.includes('welche Zahl 1_0')"
+        )
+        assert walker.room.table is not None
+        assert walker.room.table.given == []
+        await tab.run("document.querySelector('#f-alice_gain').select()")
+        await tab.write("1.500")
+        assert await tab.run("document.querySelector('#f-bob_gain').value") == "8500"
+        await tab.press("Enter")
+        await tab.until("document.querySelector('.turn.now #f-alice_gain') === null")
+        assert walker.room.table.given[0].action.alice_gain == 1_500
+
+    visiting(tmp_path, visit)

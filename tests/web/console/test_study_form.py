@@ -283,6 +283,7 @@ def second(**fields: str) -> list[PlayerFields]:
 
 Written = dict[str, Any]
 GAMES = [StepFields("games")]
+NOTATIONS = ("1_0", "017", "0x10", "1:30", "nan", ".nan", ".inf", "inf")
 BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"name": "two words"}, "name", "is no name"),
     ({"seed": "one"}, "seed", "whole number"),
@@ -290,6 +291,13 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"repeats": "1,5"}, "repeats", "whole number"),
     ({"dollars": "1,000"}, "dollars", "may be one number or several"),
     ({"dollars": "-3"}, "dollars", "greater than 0"),
+    ({"dollars": "7,5"}, "dollars", "number"),
+    *(({"dollars": text}, "dollars", "digits only") for text in NOTATIONS),
+    *(
+        ({"people": {"pay.base": text}, "steps": GAMES}, "people.pay.base", "digits only")
+        for text in NOTATIONS
+    ),
+    ({"games": game_with(money="100, 1_0")}, "games.0.value.money", "digits only"),
     ({"limits": "{call: 3}"}, "limits", 'did you mean "calls"'),
     ({"dollars": "5", "limits": "dollars: 3"}, "limits", "their own field"),
     ({"models": "{temperatur: 1}"}, "models", 'did you mean "temperature"'),

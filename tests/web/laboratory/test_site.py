@@ -257,6 +257,31 @@ def test_no_page_and_no_form_of_the_laboratory_fails(tmp_path: Path) -> None:
     at_site(tmp_path, work)
 
 
+def test_a_run_s_budget_is_read_as_dollars_or_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_to: list[float] = []
+
+    async def note(name: str, *, budget: dict[str, float]) -> None:
+        set_to.append(budget["dollars"])
+
+    async def work(there: Site) -> None:
+        there.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
+        await there.log_in(Role.OWNER)
+        monkeypatch.setattr(there.laboratory.runs, "set", note)
+        path = f"/studies/{STUDY.name}/budget"
+        for written in ("1_0", "nan", "inf", "1e3", "7,5", "1.500", "-1", "many", "", "1" * 10):
+            sent = await there.post(path, "/account", dollars=written)
+            assert sent.status_code == 400, written
+            assert "as a number of dollars, such as 1,250 or 12.50" in sent.text
+        assert set_to == []
+        for written in ("12.50", "$1,250", "0"):
+            assert (await there.post(path, "/account", dollars=written)).status_code == 303
+        assert set_to == [12.5, 1250.0, 0.0]
+
+    at_site(tmp_path, work)
+
+
 def test_transcripts_are_read_in_the_console_and_ids_come_where_they_are_asked_for(
     tmp_path: Path,
 ) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from cheaptalk.studies.people.items import Item
+from tests.reports.browser import Tab, browse
 from tests.web.participants.comers import BOT, opened, people_study
+from tests.web.served import served_experiment
 
 ITEM = {"name": "age", "ask": "How many?", "number": [0, 5_000], "right": 1_500}
 PATH = [{"comprehension": {"items": [ITEM], "tries": 5}}, {"games": {"most": 1}}]
@@ -43,6 +45,36 @@ def test_a_number_is_read_as_the_page_s_language_writes_it(
     tmp_path: Path, language: str, written: str, recorded: tuple[float, bool] | None
 ) -> None:
     assert asyncio.run(answered(tmp_path, language, written)) == recorded
+
+
+@pytest.mark.browser
+def test_a_number_typed_in_a_browser_is_read_as_the_page_s_language_writes_it(
+    tmp_path: Path,
+) -> None:
+    async def visit(tab: Tab) -> None:
+        async with served_experiment(tmp_path, people_study(BOT, path=PATH)) as there:
+            entered = await there.client.post("/enter?lang=de", data={"known_by": "ann"})
+            path = entered.headers["location"].partition("?")[0]
+            await tab.visit(f"{there.client.base_url}".rstrip("/") + f"{path}?lang=de")
+            field = "document.querySelector('input[name=age]')"
+            problem = "Bitte schreiben Sie eine passende Zahl."
+            for written in ("1_0", "1,500", "1500.0"):
+                await tab.run(f"document.body.id = 'sent'; {field}.focus(); {field}.select()")
+                await tab.write(written)
+                await tab.press("Enter")
+                await tab.until("document.readyState === 'complete' && document.body.id !== 'sent'")
+                assert problem in await tab.run("document.body.innerText")
+                assert await tab.run(f"{field}.value") == written
+            await tab.run(f"{field}.focus(); {field}.select()")
+            await tab.write("1.500")
+            await tab.press("Enter")
+            await tab.until(f"!{field}")
+            (who,) = there.experiment.people.values()
+            assert who.journey.responses[0].answer["age"] == 1_500
+            assert who.journey.responses[0].right
+            await tab.send("Page.navigate", url="about:blank")
+
+    browse(tmp_path / "profile", visit)
 
 
 def test_a_right_number_is_compared_as_a_number() -> None:

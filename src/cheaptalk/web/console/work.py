@@ -10,13 +10,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from cheaptalk.players import ModelSeat
 from cheaptalk.records import Store
 from cheaptalk.records.people.identities import identities_file
+from cheaptalk.rules.errors import shown
 from cheaptalk.studies.study import Study
+from cheaptalk.styles.writing import PLAIN
 from cheaptalk.text import capital
 from cheaptalk.web.console.reception import STUDY, Reception, Visiting
 from cheaptalk.web.console.studies import reading
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.participants.pages import completion_codes
+from cheaptalk.web.typed_numbers import plain_number
 from cheaptalk.web.viewer.viewer import make_viewer
 
 RUNS = ("start", "pause", "resume", "stop")
@@ -103,12 +106,7 @@ class Work:
 
     async def budget(self, visit: Visiting, name: str) -> Response:
         """Change what a run may spend while it is under way."""
-        try:
-            dollars = float(visit.form.get("dollars", ""))
-        except ValueError:
-            dollars = -1.0
-        if not 0 <= dollars < 1e9:
-            raise HTTPException(400, "Write the budget as a number of dollars.")
+        dollars = _dollars(visit.form.get("dollars", ""))
         await self.laboratory.runs.set(name, budget={"dollars": dollars})
         self.audit.enter(visit.account.name, "changed the budget of its run", name, dollars=dollars)
         return visit.go(f"/studies/{name}/matches", f"It may now spend ${dollars:,.2f}.")
@@ -190,6 +188,25 @@ class Work:
         if path.suffix == ".html":
             return FileResponse(path, media_type="text/html", headers=headers)
         return FileResponse(path, filename=f"{name}-{path.name}")
+
+
+def _dollars(written: str) -> float:
+    """Return the amount that a researcher typed.
+
+    Raises:
+        HTTPException: it is no number, unclear, negative, or 1,000,000,000 or more.
+    """
+    try:
+        dollars = float(plain_number(written, PLAIN))
+    except ValueError:
+        dollars = -1.0
+    if not 0 <= dollars < 1e9:
+        raise HTTPException(
+            400,
+            f"{shown(written.strip())} is no budget. Write it as a number of dollars, such as "
+            "1,250 or 12.50.",
+        )
+    return dollars
 
 
 def _has_models(study: Study) -> bool:

@@ -37,10 +37,10 @@ from cheaptalk.styles.writing import PLAIN, Writing
 from cheaptalk.web.participants.groups import group_of, is_broken
 from cheaptalk.web.participants.people import Notice, Participant, Refused
 from cheaptalk.web.participants.places import Places
-from cheaptalk.web.rooms.forms import plain_numbers
 from cheaptalk.web.rooms.house import House
 from cheaptalk.web.rooms.links import new_name
 from cheaptalk.web.rooms.rooms import Room, Stage
+from cheaptalk.web.typed_numbers import plain_numbers
 
 LOG = logging.getLogger(__name__)
 STOOD_IN = "a program answered for them"

@@ -2,19 +2,17 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from cheaptalk.styles.writing import PLAIN, Writing
 from cheaptalk.text import capital, plain
+from cheaptalk.web.typed_numbers import BadNumber, plain_number, typed_list
 
 SLIDER = 1_000
 """Whole numbers up to which a slider stands beside a field."""
-SPACES = " '\u2019\u00a0\u202f"
-"""What some put between thousands, whatever their language."""
-MINUS = "\u2212"
-NUMERAL = rf"[-+{MINUS}$.,\s{SPACES}]*[0-9][-+{MINUS}$.,\s{SPACES}0-9]*"
-"""What looks like a number, in whatever way it is written."""
+NOT_FINITE = re.compile("[-+]?(nan|inf|infinity)", re.IGNORECASE)
+"""Words that Python reads as numbers."""
 
 
 class Field(NamedTuple):
@@ -91,20 +89,16 @@ def option_label(option: str) -> str:
     return capital(option.lower() if option.isupper() else plain(option))
 
 
-class Unclear(ValueError):
-    """Something that may be a number, and may be another one; it is asked for again."""
-
-
 def answer_text(
     schema: Mapping[str, Any], posted: Mapping[str, str], writing: Writing = PLAIN
 ) -> str:
-    """What was filled in, as the JSON text that the player reads; illegal values stay as written.
+    """Return what was filled in as the JSON text that the player reads.
 
     Args:
         writing: how the person writes numbers.
 
     Raises:
-        Unclear: a number can be read in two ways.
+        BadNumber: a number field holds something that is no clear number.
 
     >>> schema = {"properties": {"price": {"type": "number"}, "message": {"type": "string"}}}
     >>> answer_text(schema, {"price": " 1,250 ", "message": "Fair?"})
@@ -127,8 +121,7 @@ def _value(field: Field, posted: Mapping[str, str], writing: Writing) -> Any:
     written = posted.get(field.name)
     if field.kind == "list":
         order = sorted(parts, key=lambda name: (len(name), name))
-        whole = (written or "").replace(",", " ").split()
-        texts = [parts[name] for name in order] if parts else whole
+        texts = [parts[name] for name in order] if parts else typed_list(written or "", writing)
         return [_whole(text, writing) for text in texts] if texts or not field.optional else None
     if field.kind == "mapping":
         pairs = parts or dict(_pairs(written or ""))
@@ -141,7 +134,7 @@ def _value(field: Field, posted: Mapping[str, str], writing: Writing) -> Any:
         return written == "true"
     if field.kind == "whole":
         return _whole(written, writing)
-    return number_text(written, writing) if field.kind == "amount" else written.strip()
+    return _amount(written, writing) if field.kind == "amount" else written.strip()
 
 
 def _pairs(written: str) -> Iterator[tuple[str, str]]:
@@ -153,63 +146,20 @@ def _pairs(written: str) -> Iterator[tuple[str, str]]:
 
 
 def _whole(written: str, writing: Writing) -> int | str:
-    """A whole number, as people write it; anything else for the rules to refuse."""
-    text = number_text(written, writing)
+    """Return a number as an integer if it is whole; the rules refuse other numbers."""
+    text = _amount(written, writing)
     return int(text) if re.fullmatch("-?[0-9]{1,30}", text) else text
 
 
-def plain_numbers(
-    posted: Mapping[str, str], numbers: Iterable[str], writing: Writing
-) -> dict[str, str]:
-    """Return what was posted, its numbers with a point before decimals and nothing else.
-
-    A number that can be read in two ways becomes no number, so that it is asked for again.
-
-    Args:
-        numbers: the names of the fields that hold numbers.
-        writing: how the page's language writes numbers.
-
-    >>> plain_numbers({"age": "1.000", "why": "1,5"}, ["age"], PLAIN)
-    {'age': '1.000 ?', 'why': '1,5'}
-    """
-    plain = dict(posted)
-    for name in plain.keys() & {*numbers}:
-        try:
-            plain[name] = number_text(plain[name], writing)
-        except Unclear as unclear:
-            plain[name] = f"{unclear} ?"
-    return plain
-
-
-def number_text(written: str, writing: Writing) -> str:
-    """A number as the rules read it; anything else as it is written.
+def _amount(written: str, writing: Writing) -> str:
+    """Return a number in plain digits, or words for the rules to refuse.
 
     Raises:
-        Unclear: it is written otherwise than the language writes numbers, or as some write
-            thousands and others decimals.
-
-    >>> from cheaptalk.styles import WRITINGS
-    >>> [number_text("1.000,50 $", WRITINGS["german"]), number_text("-$1,000.5", PLAIN)]
-    ['1000.50', '-1000.5']
-    >>> number_text("1.000", WRITINGS["german"]), number_text("seven", PLAIN)
-    ('1000', 'seven')
-    >>> number_text("1.000", PLAIN)
-    Traceback (most recent call last):
-    cheaptalk.web.rooms.forms.Unclear: 1.000
+        BadNumber: it is no clear number, though Python would read it as one.
     """
-    text = written.strip()
-    if not re.fullmatch(NUMERAL, text):
-        return text
-    comma, point = re.escape(writing.comma), re.escape(writing.point)
-    thousands = rf"[0-9]{{1,3}}(?:[{comma}{SPACES}][0-9]{{3}})+"
-    found = re.fullmatch(
-        rf"([-+\u2212]?)\s*\$?\s*({thousands}|[0-9]*)(?:{point}([0-9]+))?\s*\$?", text
-    )
-    if found is None:
-        raise Unclear(text)
-    sign, whole, decimals = found.groups()
-    either = len(decimals or "") == 3 and re.fullmatch("[1-9][0-9]{0,2}", whole)
-    if either or re.match("0[0-9]", whole):
-        raise Unclear(text)
-    digits = re.sub("[^0-9]", "", whole)
-    return f"{'-' if sign in ('-', MINUS) else ''}{digits}{'.' if decimals else ''}{decimals or ''}"
+    try:
+        return plain_number(written, writing)
+    except BadNumber:
+        if any(map(str.isdigit, written)) or NOT_FINITE.fullmatch(written.strip()):
+            raise
+        return written.strip()

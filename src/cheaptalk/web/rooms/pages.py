@@ -25,7 +25,7 @@ from cheaptalk.web.headers import static_path
 from cheaptalk.web.posted import asker, posted_form
 from cheaptalk.web.rooms.addresses import Address
 from cheaptalk.web.rooms.connections import CountedStream, Streams
-from cheaptalk.web.rooms.forms import Unclear, answer_text, fields
+from cheaptalk.web.rooms.forms import answer_text, fields
 from cheaptalk.web.rooms.house import House, NotHere
 from cheaptalk.web.rooms.languages import Language, best, languages
 from cheaptalk.web.rooms.limits import Limit
@@ -35,6 +35,7 @@ from cheaptalk.web.rooms.rooms import Guest, Room, Stage
 from cheaptalk.web.rooms.screens import introduced
 from cheaptalk.web.rooms.sittings import Bell, Question, Sitting
 from cheaptalk.web.rooms.views import table_view
+from cheaptalk.web.typed_numbers import BadNumber
 
 LOG = logging.getLogger(__name__)
 HERE = Path(__file__).parent
@@ -233,7 +234,7 @@ class RoomPages:
                 kept = _kept(room, sitting, question)
                 try:
                     text = answer_text(question.call.form, posted, self.language(request).writing)
-                except Unclear as unclear:
+                except BadNumber as unclear:
                     sitting.refused, sitting.unclear = posted, str(unclear)
                 else:
                     sitting.answer(question, text, posted)

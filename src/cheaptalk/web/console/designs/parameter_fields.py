@@ -12,6 +12,7 @@ from cheaptalk.rules import Game, field_meanings
 from cheaptalk.rules.errors import shown
 from cheaptalk.rules.field_docs import legal_values
 from cheaptalk.text import capital
+from cheaptalk.web.typed_numbers import COMPUTED
 from cheaptalk.yaml_files import as_yaml, default_text, parse_yaml
 
 FieldKind: TypeAlias = Literal["choices", "numbers", "lines"]
@@ -85,7 +86,7 @@ def listed_values(text: str) -> list[Any]:
     ValueError: "10,000" may be one number or several; write 10000, or 10, 000
 
     Raises:
-        ValueError: a number can be read in two ways, or it is no YAML.
+        ValueError: a number can be read in two ways, or is written in a notation of programs.
     """
     unclear = THOUSANDS.search(text)
     if unclear:
@@ -96,7 +97,33 @@ def listed_values(text: str) -> list[Any]:
     found = parse_yaml(f"[{text}]")
     if not isinstance(found, list) or any(isinstance(one, list | Mapping) for one in found):
         raise ValueError(f"{shown(text)} is no list of numbers; write a comma between two of them")
+    for value, typed in zip(found, text.split(","), strict=False):
+        if _is_read_as_number(value) and not COMPUTED.fullmatch(typed.strip()):
+            raise ValueError(
+                f"{shown(typed.strip())} is no number; write digits only, such as 10 or 0.5"
+            )
     return found
+
+
+def _is_read_as_number(value: object) -> bool:
+    """Whether YAML or Python reads a number here: also of 1_0, 017, 0x10, 1:30, nan and .inf."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def single_number(text: str) -> object:
+    """Return the number of a field; the rules refuse other texts.
+
+    Raises:
+        ValueError: it can be read in two ways, or is written in a notation of programs.
+    """
+    values = listed_values(text)
+    return values[0] if len(values) == 1 else text
 
 
 def line_values(text: str) -> list[Any]:

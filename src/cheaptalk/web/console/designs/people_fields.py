@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.errors import first_problem, shown
 from cheaptalk.studies.people.protocol import Protocol
+from cheaptalk.web.console.designs.parameter_fields import single_number
 from cheaptalk.yaml_files import as_block, as_yaml, parse_yaml
 
 PATH, BONUS, MORE = "path", "pay.bonus", "more"
@@ -146,6 +147,8 @@ def _read(field: PeopleField, text: str) -> Any:
                 return [line.strip() for line in text.splitlines() if line.strip()]
             case "text" if not text.startswith("{"):
                 return text
+            case "number":
+                return single_number(text)
             case _:
                 return parse_yaml(text)
     except ValueError as error:

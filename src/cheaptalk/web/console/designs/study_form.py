@@ -32,6 +32,7 @@ from cheaptalk.web.console.designs.parameter_fields import (
     line_values,
     listed_values,
     parameter_fields,
+    single_number,
 )
 from cheaptalk.web.console.designs.people_fields import PATH, PeopleProblem, protocol_from
 from cheaptalk.web.console.designs.seatings import people_seatings, seated_by
@@ -213,8 +214,7 @@ class _Reading:
             self.problems["limits"] = "dollars stand in their own field; leave them out here"
             return None
         if written:
-            sums = self.read("dollars", lambda: listed_values(written)) or [None]
-            only = {"dollars": sums[0] if len(sums) == 1 else written}
+            only = {"dollars": self.read("dollars", lambda: single_number(written))}
             self.read("dollars", lambda: Budget.model_validate(only))
             limits = limits | only
         where = "dollars" if "dollars" in self.problems else "limits"
@@ -321,7 +321,7 @@ class _Reading:
         """A person as written in a study file, options aside."""
         found: dict[str, Any] = {"person": name or PERSON}
         if row.deadline.strip():
-            found["deadline"] = self.read(f"{place}.deadline", lambda: number_in(row.deadline))
+            found["deadline"] = self.read(f"{place}.deadline", lambda: single_number(row.deadline))
         if row.away.strip():
             found["away"] = self.read(f"{place}.away", lambda: parse_yaml(row.away))
         return found
@@ -519,16 +519,6 @@ def count(text: str) -> int | None:
     """
     number = whole(text)
     return None if number is None else COUNT.validate_python(number)
-
-
-def number_in(text: str) -> object:
-    """A single number as it is written; anything else for others to refuse.
-
-    Raises:
-        ValueError: it can be read in two ways.
-    """
-    found = listed_values(text)
-    return found[0] if len(found) == 1 else text
 
 
 def mapping(text: str) -> dict[str, Any]:

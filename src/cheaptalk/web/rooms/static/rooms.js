@@ -88,12 +88,13 @@
     }
   }
 
-  // Numbers as they are typed; none where nothing stands, or what would not count.
+  // The number that a field holds, by the rules of web/typed_numbers.py; NaN if it is none, unclear or out of bounds.
   const lang = document.documentElement.lang, point = (0.5).toLocaleString(lang)[1], comma = point === "." ? "," : ".";
-  const thousands = new RegExp(`\\${comma}(?=\\d{3}(?!\\d))`, "g");
+  const typed = new RegExp(`^([-+\u2212]?)\\s*\\p{Sc}?\\s*(?=[${point}]?\\d)(\\d{1,3}(?:[${comma} '\u2019\u00a0\u202f]\\d{3})+|\\d*)(?:[${point}](\\d+))?\\s*\\p{Sc}?$`, "u");
   function value(input) {
-    const text = input.value.replace(/[\s'\u2019$]/g, "").replace("\u2212", "-").replace(thousands, "").replace(point, ".");
-    const number = /^[-+]?(\d+\.?\d*|\.\d+)$/.test(text) ? Number(text) : NaN;
+    const [, sign, whole, decimals = ""] = typed.exec(input.value.trim()) ?? [];
+    const unclear = whole === undefined || /^0\d/.test(whole) || (decimals.length === 3 && /^[1-9]\d{0,2}$/.test(whole));
+    const number = unclear ? NaN : Number(`${/[-\u2212]/.test(sign) ? "-" : ""}${whole.replace(/\D/g, "")}.${decimals}0`);
     return number < Number(input.dataset.low ?? -Infinity) || number > Number(input.dataset.high ?? Infinity) ? NaN : number;
   }
   const made = (tag, set) => Object.assign(document.createElement(tag), set);

@@ -1,0 +1,127 @@
+"""Numbers that people type into forms, read as the language of their page writes them.
+
+Every number of a participant's or researcher's form goes through :func:`plain_number`, and
+``rooms/static/rooms.js`` follows the same rules for previews and sliders. Babel's ``parse_decimal``
+is no substitute: even with ``strict=True`` it reads ``1_0`` as 10, accepts ``nan`` and digits of
+other scripts, takes ``1.500`` for 1.5 on an English page, and knows no currency signs.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+
+from cheaptalk.styles.writing import Writing
+
+SPACES = " '\u2019\u00a0\u202f"
+"""Separators of thousands in any language."""
+MINUS = "\u2212"
+COMPUTED = re.compile(r"[-+]?(?=\.?[0-9])(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+"""A number as programs write it."""
+
+
+class BadNumber(ValueError):
+    """A text that is no number, or can be read as two; the message is the text."""
+
+
+def plain_number(written: str, writing: Writing) -> str:
+    """Return a typed number as digits with a point before the decimals; empty text stays empty.
+
+    Args:
+        writing: how the page's language writes numbers, and the sign of the study's currency.
+
+    Raises:
+        BadNumber: the text is no number, contradicts the page's language, or can be read in two
+            ways, such as ``1.500`` on an English page.
+
+    >>> from cheaptalk.styles import WRITINGS
+    >>> from cheaptalk.styles.writing import PLAIN
+    >>> [plain_number("1.000,50 $", WRITINGS["german"]), plain_number("-$1,000.5", PLAIN)]
+    ['1000.50', '-1000.5']
+    >>> plain_number("1.000", WRITINGS["german"])
+    '1000'
+    >>> plain_number("1.000", PLAIN)
+    Traceback (most recent call last):
+    cheaptalk.web.typed_numbers.BadNumber: 1.000
+    """
+    text = written.strip()
+    if not text:
+        return ""
+    comma, point = re.escape(writing.comma), re.escape(writing.point)
+    thousands = rf"[0-9]{{1,3}}(?:[{comma}{SPACES}][0-9]{{3}})+"
+    match = re.fullmatch(
+        rf"([-+{MINUS}]?)\s*(?=[{point}]?[0-9])({thousands}|[0-9]*)(?:{point}([0-9]+))?",
+        _without_currency(text, writing.sign),
+    )
+    if match is None:
+        raise BadNumber(text)
+    sign, whole, decimals = match.groups(default="")
+    has_two_readings = len(decimals) == 3 and re.fullmatch("[1-9][0-9]{0,2}", whole)
+    if has_two_readings or re.match("0[0-9]", whole):
+        raise BadNumber(text)
+    digits = re.sub("[^0-9]", "", whole) or "0"
+    return f"{'-' if sign in ('-', MINUS) else ''}{digits}{'.' if decimals else ''}{decimals}"
+
+
+def _without_currency(text: str, sign: str) -> str:
+    """Remove a currency sign before the digits or behind them."""
+    signs = [re.escape(sign.strip())] if sign.strip() else []
+    signs += [re.escape(one) for one in {*text} if unicodedata.category(one) == "Sc"]
+    if not signs:
+        return text
+    match = re.fullmatch(rf"([-+{MINUS}]?)\s*(?:{'|'.join(signs)})\s*(.*)", text)
+    if match:
+        return match[1] + match[2]
+    return re.sub(rf"\s*(?:{'|'.join(signs)})\Z", "", text)
+
+
+def plain_numbers(
+    posted: Mapping[str, str], names: Iterable[str], writing: Writing
+) -> dict[str, str]:
+    """Return a posted form whose number fields hold plain numbers.
+
+    A text that is no clear number becomes one that no reader accepts, so that the page asks again.
+
+    Args:
+        names: the fields that hold numbers.
+        writing: how the page's language writes numbers.
+
+    >>> from cheaptalk.styles.writing import PLAIN
+    >>> plain_numbers({"age": "1.000", "why": "1,5"}, ["age"], PLAIN)
+    {'age': '1.000 ?', 'why': '1,5'}
+    """
+    plain = dict(posted)
+    for name in plain.keys() & {*names}:
+        try:
+            plain[name] = plain_number(plain[name], writing)
+        except BadNumber as unclear:
+            plain[name] = f"{unclear} ?"
+    return plain
+
+
+def typed_list(written: str, writing: Writing) -> list[str]:
+    """Return the numbers of a list, each as it was typed.
+
+    Items are separated by spaces, semicolons or commas. A comma without a space that may also be
+    part of a number is refused.
+
+    Raises:
+        BadNumber: a comma may separate two items, or belong to one number.
+
+    >>> from cheaptalk.styles import WRITINGS
+    >>> from cheaptalk.styles.writing import PLAIN
+    >>> typed_list("3, 1,0", PLAIN), typed_list("1.000; 2", WRITINGS["german"])
+    (['3', '1', '0'], ['1.000', '2'])
+    >>> typed_list("7,5", WRITINGS["german"])
+    Traceback (most recent call last):
+    cheaptalk.web.typed_numbers.BadNumber: 7,5
+    """
+    items = []
+    for part in re.split(r"[;\s]+|,(?=\s|\Z)", written):
+        first, *others = part.split(",")
+        one_number = len(others) == 1 if writing.point == "," else all(
+            re.fullmatch("[0-9]{3}", other) for other in others
+        )  # fmt: skip
+        if others and one_number:
+            raise BadNumber(part)
+        items += [first, *others]
+    return [item for item in items if item]
