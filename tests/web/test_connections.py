@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cheaptalk.web.rooms import connections
-from cheaptalk.web.rooms.connections import ImpatientProtocol, Streams
+from cheaptalk.web.rooms.connections import Connections, ImpatientProtocol, Streams
 from tests.web.participants.comers import Open, people_study
-from tests.web.served import served_experiment
+from tests.web.served import served, served_experiment
 
 
 async def path_of(there: Open, known_by: str) -> str:
@@ -55,6 +55,39 @@ def test_an_address_has_a_cap_of_its_own() -> None:
             assert not streams.have_room("emmy", "a")
             assert streams.have_room("emmy", "b")
     assert not streams.open
+
+
+@pytest.mark.parametrize("url", [None, "https://play.example.org"])
+def test_connections_beyond_the_cap_of_an_address_are_closed_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str | None
+) -> None:
+    monkeypatch.setattr(Connections.__init__, "__defaults__", ("", 3))
+
+    async def is_open(port: int) -> tuple[bool, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(WHOLE)
+        try:
+            return bool(await reader.readline()), writer
+        except ConnectionResetError:
+            return False, writer
+
+    async def main() -> None:
+        async with served(tmp_path, url) as there, asyncio.timeout(20):
+            port = there.client.base_url.port
+            assert port is not None
+            held = [await is_open(port) for _ in range(5)]
+            capped = [True] * 3 + [False] * 2
+            assert [one for one, _ in held] == (capped if url is None else [True] * 5)
+            for _, writer in held:
+                writer.transport.abort()
+            while True:  # the server notices that the others have gone
+                opened, writer = await is_open(port)
+                writer.close()
+                if opened:
+                    return
+                await asyncio.sleep(0.01)
+
+    asyncio.run(main())
 
 
 WHOLE = b"GET /static/nothing HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"

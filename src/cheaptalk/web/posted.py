@@ -82,12 +82,20 @@ def _unreadable() -> HTTPException:
 
 
 def asker(request: Request) -> str:
-    """Who asks, as far as anybody can tell: one line has many IPv6 addresses, but one network."""
-    host = request.client.host if request.client else ""
+    """Return the address or network that a request comes from."""
+    return network_of(request.client.host if request.client else "")
+
+
+def network_of(host: str) -> str:
+    """Return an IPv4 address, or the /64 network of an IPv6 address: a household has one of each.
+
+    >>> network_of("192.0.2.7"), network_of("2001:db8::7%eth0")
+    ('192.0.2.7', '2001:db8::/64')
+    """
     try:
-        asked = ipaddress.ip_address(host)
+        address = ipaddress.ip_address(host)
     except ValueError:
         return host
-    if asked.version == 6:
+    if address.version == 6:
         return str(ipaddress.ip_network((host.partition("%")[0], 64), strict=False))
     return host

@@ -10,6 +10,8 @@ from fastapi.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from cheaptalk.web.posted import network_of
+
 try:
     import resource
 except ImportError:  # Windows has no such limits
@@ -23,6 +25,8 @@ STREAMS_OF_VISITOR = 8
 """Event streams of one visitor: a tab has one, and one may be left from before a reload."""
 STREAMS_OF_ADDRESS = 600
 """Event streams of one address: a whole school may be behind it."""
+CONNECTIONS_OF_ADDRESS = 2_000
+"""Connections of one address: a browser opens up to six."""
 
 
 class Streams:
@@ -75,29 +79,75 @@ class CountedStream(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until the browser goes."""
         if not self.streams.have_room(*self.whose):
-            await Response(status_code=429)(scope, receive, send)
+            refusal = Response(status_code=429, headers={"Connection": "close"})
+            await refusal(scope, receive, send)
             return
         with self.streams.counting(*self.whose):
             await super().__call__(scope, receive, send)
+
+
+class Connections:
+    """Counts a server's connections by address, and creates the protocol of each.
+
+    Args:
+        proxy: the host of a proxy, through which all visitors connect; it has no cap.
+        of_address: how many connections every other address may have.
+    """
+
+    def __init__(self, proxy: str = "", of_address: int = CONNECTIONS_OF_ADDRESS) -> None:
+        self.proxy = proxy
+        self.of_address = of_address
+        self.open: Counter[str] = Counter()
+
+    def __call__(self, **settings: Any) -> "ImpatientProtocol":
+        """Create the protocol of a connection, as uvicorn asks for it."""
+        return ImpatientProtocol(self, **settings)
+
+    def admit(self, host: str) -> bool:
+        """Count a connection, unless its address has as many as it may have."""
+        if host != self.proxy and self.open[host] >= self.of_address:
+            return False
+        self.open[host] += 1
+        return True
+
+    def release(self, host: str) -> None:
+        """Count a connection no longer."""
+        self.open[host] -= 1
+        if not self.open[host]:
+            del self.open[host]
 
 
 class ImpatientProtocol(AutoHTTPProtocol):  # type: ignore[valid-type, misc]
     """Uvicorn's protocol, which closes connections whose request does not arrive in time.
 
     Uvicorn itself waits for ever for the rest of a header, and each such connection takes one of
-    the process's descriptors.
+    the process's descriptors. Connections beyond the cap of their address are closed before they
+    are read.
     """
 
     seconds = HEADER_SECONDS
 
+    def __init__(self, counted: Connections, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.counted = counted
+        self._host: str | None = None
+        self._expiry: asyncio.TimerHandle | None = None
+
     def connection_made(self, transport: Any) -> None:
         """Wait for the first request."""
+        host = network_of((transport.get_extra_info("peername") or ("",))[0])
+        if not self.counted.admit(host):
+            transport.abort()
+            return
+        self._host = host
         super().connection_made(transport)
-        self._expiry: asyncio.TimerHandle | None = None
         self._await_header()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no longer."""
+        if self._host is None:
+            return
+        self.counted.release(self._host)
         self._forget()
         super().connection_lost(exc)
 

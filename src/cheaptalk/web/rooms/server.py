@@ -14,7 +14,7 @@ from cheaptalk.loopback import HOST
 from cheaptalk.records import StoreError
 from cheaptalk.web.headers import Headed, page_headers
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address, own_address
-from cheaptalk.web.rooms.connections import ImpatientProtocol, raise_descriptor_limit
+from cheaptalk.web.rooms.connections import Connections, raise_descriptor_limit
 from cheaptalk.web.rooms.house import House, NotHere
 from cheaptalk.web.rooms.links import BadLink, ExpiredLink, Links
 from cheaptalk.web.rooms.pages import STYLE, RoomPages
@@ -135,7 +135,8 @@ async def serve_app(app: ASGIApp, there: socket.socket, address: Address) -> Non
     streams = EndingStreams(app)
     config = uvicorn.Config(
         streams, log_level="warning", timeout_graceful_shutdown=1, proxy_headers=address.proxied,
-        forwarded_allow_ips=[HOST], server_header=False, http=ImpatientProtocol,
+        forwarded_allow_ips=[HOST], server_header=False,
+        http=Connections(HOST if address.proxied else ""),  # type: ignore[arg-type]
     )  # fmt: skip
     server = _Server(config)
     server.closing = streams.closing
