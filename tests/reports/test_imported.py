@@ -4,6 +4,7 @@ import csv
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import cheaptalk as ct
@@ -11,6 +12,7 @@ from cheaptalk.papers.glee.importer import read_glee
 from cheaptalk.records import Store
 from cheaptalk.records.imports import take_in
 from cheaptalk.reports.pages import moment
+from cheaptalk.reports.study.facts import unidentified_people
 from tests.pages import Page
 from tests.papers.glee_folders import (
     AGREED,
@@ -71,6 +73,24 @@ def test_reports_tell_the_day_of_the_import_from_the_days_of_play(
     assert f"Imported from glee on {moment(time.time())[:-10]}" in text
     assert said in text
     assert "Recorded" not in text
+
+
+@pytest.mark.parametrize(("people", "count"), [(0, ""), (1, ""), (2, "2 matches")])
+def test_a_report_says_that_intervals_do_not_know_who_took_part(
+    games: Path, store: Store, tmp_path: Path, people: int, count: str
+) -> None:
+    for number in range(3):
+        players = {} if number < people else models()
+        discounts = {} if number < people else {"delta_1": None, "delta_2": None}
+        write(games, f"G{number}", bargaining(**discounts) | players, OFFERS, AGREED)
+    take_in(read_glee(games), store, "pub")
+    ct.reports.report(store, "pub", tmp_path / "page.html")
+    text = " ".join((tmp_path / "page.html").read_text().split())
+    caution = f"does not identify the participants of {count} with people"
+    assert ("does not identify the participants of" in text) == bool(count)
+    assert caution in text or not count
+    known = ct.frames.match_frames(store, "pub")["bargaining"].with_columns(people=pl.lit(["p"]))
+    assert unidentified_people(store, "pub", {"bargaining": known}) == 0
 
 
 def test_nobody_says_at_which_try_an_imported_answer_was_valid(

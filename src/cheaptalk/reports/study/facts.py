@@ -20,9 +20,11 @@ from cheaptalk.records.imports import IMPORTERS, NAMED, holds_names
 from cheaptalk.records.judgements import judging_cost
 from cheaptalk.records.ledger.ledger import lost_calls
 from cheaptalk.records.ledger.spending import Sending, paid_by_others, sendings, study_cost
+from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.pages import moment
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import game_box
+from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.studies.plans.plan import planned_count
 from cheaptalk.text import capital, money, readable
 
@@ -131,6 +133,7 @@ def study_facts(
         "exclusions": exclusions(summary.spec, frames),
         "lost": lost_calls(store, summary.name),
         "imported": imported_facts(store, summary, frames),
+        "unidentified": unidentified_people(store, summary.name, frames),
         "began": ended.min(),
         "ended": ended.max(),
         "calls": taken.calls,
@@ -166,6 +169,25 @@ def imported_facts(
         NAMED if holds_names(store, summary.name) else "",
         IMPORTERS[system].notes if system in IMPORTERS else {},
     )  # fmt: skip
+
+
+def unidentified_people(store: Store, study: str, frames: Mapping[str, pl.DataFrame]) -> int:
+    """Return the number of matches of people in which the store does not know who took part.
+
+    No recording of a published system identifies its participants, and visitors of rooms have no
+    codes. Intervals then cannot be clustered by participant.
+    """
+    people = [
+        label for label, specs in specs_of(store, study).items()
+        if any(spec.get("person") for spec in specs)
+    ]  # fmt: skip
+    count = 0
+    for frame in frames.values():
+        seats = [name for name in frame.columns if name.startswith("player.")]
+        with_people = frame.filter(pl.any_horizontal(pl.col(seats).is_in(people)))
+        known = with_people[PEOPLE].count() if PEOPLE in frame.columns else 0
+        count += with_people.height - known
+    return count
 
 
 def costs_table(costs: Mapping[str, Cost]) -> ReportTable:
