@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -180,10 +180,11 @@ def test_a_newcomer_who_met_only_some_does_not_split_the_others(store: Path) -> 
     """Matches against the newcomer count for nobody, and the table says so."""
     with ct.Store.open(store) as opened:
         evidence = Evidence(opened, "new")
-        frame = evidence.frames["bargaining"]
+        frames = cast("dict[str, pl.DataFrame]", evidence.frames)
+        frame = frames["bargaining"]
         met = pl.concat_list("player.alice", "player.bob").list
         kept = ~met.contains("tough") | met.contains("fair")
-        evidence.frames["bargaining"] = frame.filter(kept)
+        frames["bargaining"] = frame.filter(kept)
         only = _Board((evidence,), ("bargaining",), ())
         shown = [part for part in only.standing(evidence) if isinstance(part, ReportTable)]
     assert sorted(shown[0].frame["player"]) == ["fair", "luck"]

@@ -210,8 +210,10 @@ def test_crossed_players_come_back_as_one_row_with_their_factors() -> None:
     ]  # fmt: skip
     made = study_from(posted(form))
     assert made == study
+    size = look_at(posted(form)).size
+    assert size is not None
     assert "seller crosses model (gpt-4o, gpt-4o-mini) x framing (gain, none): 4 players" in (
-        look_at(posted(form)).size.crossings
+        size.crossings
     )
 
 

@@ -14,7 +14,7 @@ from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, Header, Rep
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import counted
 from cheaptalk.statistics import STRATA, holm, mean_intervals
-from cheaptalk.statistics.differences import sign_flip_p, t_limits, two_sided_p
+from cheaptalk.statistics.differences import constant_p_of_instances, t_limits, two_sided_p
 from cheaptalk.statistics.intervals import DEALS
 from cheaptalk.studies.factors import crossed_label
 from cheaptalk.text import capital, decimals, fixed
@@ -173,9 +173,11 @@ def _contrast(
         return {**labels, **numbers, "decimals": 0, EFFECT + COUNT: 0, EFFECT + CLUSTERS: 0}
     interval = mean_intervals(pairs, [VALUE], strata=STRATA).row(0, named=True)
     effect, error = float(interval["mean"]), interval["error"]
-    parts = pairs.group_by(DEALS, maintain_order=True).agg(pl.col(VALUE).sum())[VALUE]
+    instances = pairs.group_by(DEALS, maintain_order=True).agg(
+        part=pl.col(VALUE).sum(), first=True, second=True
+    )
     freedom = interval["freedom"] or 0.0
-    p = two_sided_p(effect, error, freedom, sign_flip_p(parts.to_numpy()))
+    p = two_sided_p(effect, error, freedom, constant_p_of_instances(instances))
     low, high = t_limits(effect, error, freedom, 1 - ALPHA)
     return {
         **labels,
