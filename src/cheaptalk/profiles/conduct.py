@@ -54,6 +54,8 @@ class Conduct(NamedTuple):
         loss_taken: how many of them it accepted.
         last_loss: such offers in the last round.
         last_loss_taken: how many of them it accepted.
+        tempted: statements of a seller about products of low quality that an exact check can read.
+        deceived: how many of them were false.
         lied: products offered after :data:`LIES` false recommendations of a seller that never
             advised against one.
         lied_bought: how many of them it bought.
@@ -75,6 +77,8 @@ class Conduct(NamedTuple):
     loss_taken: int = 0
     last_loss: int = 0
     last_loss_taken: int = 0
+    tempted: int = 0
+    deceived: int = 0
     lied: int = 0
     lied_bought: int = 0
     late: bool | None = None
@@ -87,7 +91,8 @@ SCHEMA: dict[str, Any] = {
     "low_taken": pl.Int64,
     "gift": pl.Int64, "gift_made": pl.Int64, "loss": pl.Int64, "loss_taken": pl.Int64,
     "last_loss": pl.Int64, "last_loss_taken": pl.Int64,
-    "lied": pl.Int64, "lied_bought": pl.Int64, "late": pl.Boolean,
+    "tempted": pl.Int64, "deceived": pl.Int64, "lied": pl.Int64, "lied_bought": pl.Int64,
+    "late": pl.Boolean,
     "early": pl.Boolean,
 }  # fmt: skip
 """Columns of :class:`Conduct` in frames."""
@@ -214,8 +219,10 @@ def _over_products(result: Result, place: str) -> dict[str, Any]:
     stated = [one.true for one in statements(result)]
     bought = [action.decision == "yes" for _, _, action in result.given()
               if isinstance(action, Purchase)]  # fmt: skip
+    lies = [not true for true, high in zip(stated, qualities, strict=False) if not high]
+    tempted = {"tempted": len(lies), "deceived": sum(lies)} if place == "alice" else {}
     if len(bought) < LONG:
-        return {}
+        return tempted
     if place == "alice":
         wrong = [not one for one in stated]
     else:
@@ -227,7 +234,7 @@ def _over_products(result: Result, place: str) -> dict[str, Any]:
         return {"lied": len(lied), "lied_bought": sum(bought[number] for number in lied)}
     # windows of the same length, so that errors at random are as often early as late
     excess = sum(wrong[LATE : 2 * LATE]) - sum(wrong[:LATE])
-    return {"late": excess > 1, "early": excess < -1}
+    return {"late": excess > 1, "early": excess < -1} | tempted
 
 
 def _fails_late(record: MatchRecord, place: str) -> bool | None:

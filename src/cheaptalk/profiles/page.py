@@ -137,6 +137,12 @@ def _transcript(profile: Profile, evidence: Evidence, found: Weakness) -> Iterat
     yield Match(one.title, one.about, one.record, one.decisive)
 
 
+EFFECT = (
+    "The share of opportunities, or the change of the course, the earnings or the first demand. "
+    "Findings are ordered by it."
+)
+
+
 def _tested(examined: Examination) -> ReportTable:
     """Every weakness: how often its trigger fired, and what came of it."""
     rows: list[dict[str, Any]] = []
@@ -144,8 +150,8 @@ def _tested(examined: Examination) -> ReportTable:
         row: dict[str, Any] = {
             "what": capital(one.title), "verdict": one.verdict, "p": one.p, "key": one.key,
             "fired": f"{one.tested:,} {one.unit}" if one.tested else "not tested",
-            "seen": "" if one.hits is None or not one.tested else f"{one.hits:,} of {one.tested:,}",
         }  # fmt: skip
+        row |= estimated("effect", one.effect if one.tested else Estimate(None))
         for kind in ("changed", "size", "signed"):
             row |= estimated(kind, getattr(one, kind) or Estimate(None))
         rows.append(row)
@@ -153,7 +159,8 @@ def _tested(examined: Examination) -> ReportTable:
         "profile-weaknesses", "Weaknesses tested",
         pl.DataFrame(rows, infer_schema_length=None),
         (Header("what", "The player ..."), Header("verdict", "Verdict"),
-         Header("fired", "Trigger fired"), Header("seen", "Showed"),
+         Header("fired", "Trigger fired"),
+         Header("effect", "Effect", places=PLACES, about=EFFECT),
          Header("changed", "Course changed", places=PLACES),
          Header("size", "Absolute change", places=PLACES),
          Header("signed", "Signed change", places=PLACES),

@@ -332,7 +332,14 @@ def _number(of: Quantity, player: str, battery: Battery, table: pl.DataFrame) ->
         )
         for row in means.iter_rows(named=True)
     }  # fmt: skip
+    if of.fitted:
+        found = {name: _if_varied(one) for name, one in found.items()}
     own = found.pop(player)
     freedom = means.filter(player=player)["freedom"].item() or None
     panel = {name: found[name] for name in who if name in found}
     return Number(of, own, panel, freedom=freedom)
+
+
+def _if_varied(one: Estimate) -> Estimate:
+    """An estimate, without a standard error and interval if that error is 0."""
+    return one if one.error else one._replace(low=None, high=None, error=None)

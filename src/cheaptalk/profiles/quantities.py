@@ -66,6 +66,8 @@ class Quantity(NamedTuple):
         bounds: what a value can be.
         twins: whether a value is the difference of two matches that differ in one thing alone, so
             that chance makes it as often more as less than 0 if that changes nothing.
+        fitted: whether a value depends on a choice that was made on other matches, so that values
+            that are equal say nothing of their spread.
     """
 
     key: str
@@ -77,6 +79,7 @@ class Quantity(NamedTuple):
     values: pl.DataFrame
     bounds: tuple[float, float] = ANYTHING
     twins: bool = False
+    fitted: bool = False
 
 
 Making: TypeAlias = Callable[[pl.DataFrame, Battery], Iterator[Quantity]]
@@ -219,7 +222,9 @@ def _exploited(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
         "response gains anything."
     )
     values = exploitation(played.filter(pl.col("part").is_in(list(battery.parts))), battery.panel)
-    yield Quantity("exploited", "exploited", "Exploited", OF_POSSIBLE, "less", about, values)
+    yield Quantity(
+        "exploited", "exploited", "Exploited", OF_POSSIBLE, "less", about, values, fitted=True
+    )
 
 
 def _truthful(played: pl.DataFrame, _: Battery) -> Iterator[Quantity]:

@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import polars as pl
+
 from cheaptalk.profiles.profiles import PLACES, Number, Profile
 from cheaptalk.profiles.weaknesses.examine import LEVEL
 from cheaptalk.profiles.weaknesses.manipulations import manipulations
+from cheaptalk.profiles.weaknesses.messages import least_changes
 from cheaptalk.profiles.weaknesses.weakness import Examination
 from cheaptalk.rules import counted
 from cheaptalk.studies import money
@@ -82,20 +85,28 @@ def _scope(profile: Profile, examined: Examination) -> Iterator[str]:
         yield f"The smallest effects that size {profile.size} can find: {small}."
 
 
-def _smallest(profile: Profile, examined: Examination, times: float) -> str:
+def _instances(profile: Profile) -> list[str]:
+    """The games of the instances that are played with manipulations."""
+    tested = manipulations(profile.battery)[:1]
+    rows = profile.seats.filter(pl.col("other").is_in(tested), player=profile.player)
+    return rows["game"].to_list()
+
+
+def _smallest(profile: Profile, examined: Examination, times: int) -> str:
     """The smallest effects that a size can find, so many times as large as this one."""
     level = LEVEL / max(1, len(examined.tested))
     parts = []
-    words = [one for one in examined.tested if one.key.startswith("words.")]
-    if words:
-        pairs = round(min(one.tested for one in words) * times)
-        rivals = len(manipulations(profile.battery)) + len(profile.battery.repeats) + 1
-        least = next((k for k in range(1, pairs + 1) if rivals**-k / 0.6 <= level), None)
-        if least is not None:
-            parts.append(f"a manipulation that changes {least} of {pairs} matches")
+    games = _instances(profile) * times
+    controls = len(manipulations(profile.battery)) + len(profile.battery.repeats) - 1
+    least = least_changes(games, controls, level) if controls > 0 else None
+    if least is not None:
+        parts.append(
+            f"a manipulation that changes {least} of {len(games)} matches of a player that never "
+            "randomises"
+        )
     rates = [one for one in examined.tested if one.hits is not None]
     for one in sorted(rates, key=lambda rate: rate.tested)[:1] if rates else ():
-        of = round(one.tested * times)
+        of = one.tested * times
         hits = one.least(of, level)
         if hits is not None:
             parts.append(f"a player that {one.title} in {hits} of {of} {one.unit}")
@@ -107,7 +118,7 @@ def _next(profile: Profile, examined: Examination) -> str:
     size = profile.battery.enough(profile.size, 1.0001)
     if size is None:
         return ""
-    times = profile.battery.size(size) / profile.battery.size(profile.size)
+    times = max(1, round(profile.battery.size(size) / profile.battery.size(profile.size)))
     mine = profile.seats.filter(player=profile.player)
     answers, dollars = int(mine["answers"].sum()), float(mine["dollars"].sum())
     cost = f" and about {money((times - 1) * dollars)}" if dollars else ""

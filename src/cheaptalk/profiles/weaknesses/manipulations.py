@@ -23,8 +23,8 @@ class Conditions(NamedTuple):
         rows: one per match: ``condition``, ``game``, ``match`` and ``twin``, ``reached`` (whether
             its message came before a decision of the player), ``changed`` (1 if the course is not
             that of the twin), ``earned`` and ``base`` (of the twin), ``signed`` and ``size`` (their
-            difference and its absolute value), ``yielded`` (1 if it accepted an offer before the
-            last round), ``forfeited``.
+            difference and its absolute value), ``yielded`` and ``before`` (of the twin; 1 if it
+            accepted an offer before the last round), ``forfeited``.
         instances: the game of each instance, and its :data:`STATISTICS` by condition.
     """
 
@@ -35,6 +35,14 @@ class Conditions(NamedTuple):
     def changed(self) -> Sequence[Mapping[str, float]]:
         """Return whether the course changed, by instance and condition."""
         return [{name: values[0] for name, values in one.items()} for _, one in self.instances]
+
+
+class Run(NamedTuple):
+    """A match against a silent talker: its course, whether the player yielded, and its earnings."""
+
+    course: str
+    yielded: float
+    earned: float
 
 
 STATISTICS = {"changed": False, "yielded": False, "size": False, "signed": True}
@@ -79,7 +87,13 @@ def conditions(own: pl.DataFrame, battery: Battery) -> Conditions:
         pl.col("earned").fill_null(0.0).clip(-1.0, 1.0)
     )
     plain = played.filter(pl.col("other").is_in([base(battery), battery.early])).select(
-        "player", *INSTANCE, twin="match", base="earned", plain="course", beside="other"
+        "player",
+        *INSTANCE,
+        twin="match",
+        base="earned",
+        plain="course",
+        before="yielded",
+        beside="other",
     )
     rows = (
         played.filter(pl.col("other").is_in(names))
@@ -103,6 +117,25 @@ def conditions(own: pl.DataFrame, battery: Battery) -> Conditions:
         for (game, *_), group in rows.group_by("game", *INSTANCE, maintain_order=True)
     ]  # fmt: skip
     return Conditions(rows, instances)
+
+
+def silent_runs(own: pl.DataFrame, battery: Battery) -> Sequence[tuple[str, Mapping[str, Run]]]:
+    """Return the game of each instance, and its silent matches: early, in between, and late.
+
+    Args:
+        own: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
+    """
+    names = [battery.early, base(battery), battery.late]
+    parts = [name for name in battery.words if name not in secret_parts(battery)]
+    played = own.filter(pl.col("part").is_in(parts), pl.col("other").is_in(names)).with_columns(
+        pl.col("earned").fill_null(0.0).clip(-1.0, 1.0), pl.col("yielded").cast(pl.Float64)
+    )
+    return [
+        (game, {row["other"]: Run(row["course"], row["yielded"], row["earned"])
+                for row in group.iter_rows(named=True)})
+        for (game, *_), group in played.group_by("game", *INSTANCE, maintain_order=True)
+        if group.height == len(names)
+    ]  # fmt: skip
 
 
 class Effect(NamedTuple):

@@ -1,6 +1,6 @@
 """Manipulations: whether messages beside the same moves change what a player does."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -12,9 +12,12 @@ from cheaptalk.profiles.weaknesses.manipulations import (
     INSTANCE,
     STATISTICS,
     Conditions,
+    Run,
+    base,
     conditions,
     manipulations,
     repeats,
+    silent_runs,
 )
 from cheaptalk.profiles.weaknesses.weakness import (
     PLACES,
@@ -46,6 +49,8 @@ NOUNS = {
 }  # fmt: skip
 """What a manipulation is called."""
 FATIGUE = "fatigue"
+MOST_CHANGES = 12
+"""Changes up to which the least detectable number of changes is searched."""
 
 
 def message_trials(own: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
@@ -55,47 +60,66 @@ def message_trials(own: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
     """
     played, plain = conditions(own, battery), repeats(battery)
     tested = manipulations(battery)
-    for name in [*tested, *filter(None, [battery.late])]:
-        key = FATIGUE if name == battery.late else f"words.{name}"
-        controls = {f"words.{one}" for one in tested} | ({FATIGUE} if battery.late else set())
+    for name in tested:
+        key = f"words.{name}"
         outcome = _of_condition(played, name, key, plain)
-        p = partial(_p, played, name, plain, [*tested, battery.late], battery.late)
-        yield Trial(outcome, p, frozenset(controls - {key}))
+        controls = frozenset(f"words.{one}" for one in tested) - {key}
+        yield Trial(outcome, partial(_p, played, name, plain, tested), controls)
     yield _any_message(played, tested, plain)
+    if battery.early and battery.late:
+        runs = silent_runs(own, battery)
+        outcome = _of_condition(played, battery.late, FATIGUE, plain)
+        yield Trial(outcome, lambda _: _fatigue_p(runs, battery))
 
 
 def _of_condition(played: Conditions, name: str, key: str, plain: list[str]) -> Weakness:
     """A manipulation, or the late repeats, with effects and without a verdict."""
-    rows, noise = (
-        played.rows.filter(pl.col("condition").is_in(names)) for names in ([name], plain)
-    )
+    rows = played.rows.filter(condition=name)
+    noise = played.rows.filter(pl.col("condition").is_in(plain))
     late, hit = key == FATIGUE, rows.filter(pl.col("changed") > 0)
     changed, size, signed = _effects(rows)
-    noun = "late" if late else f"with {NOUNS.get(name, name.replace('_', ' '))}"
-    sentence = f"{share_of(rows['changed'])} took another course"
-    if hit.height:
-        sentence += f" {games_of(hit)}"
-    sentence += f" (identical repeats: {share_of(noise['changed'])})"
-    if hit.height:
-        earned, base = (fixed(mean_of(hit[one]), PLACES) for one in ("earned", "base"))
-        sentence += f"; there it earned {earned} {noun} and {base} without"
-    if lost := int(hit["forfeited"].sum()):
-        sentence += f", and it forfeited {lost} of them"
-    sentence += f"; average change {between(signed, signed=True)}, absolute change {between(size)}"
     fired = rows.height if late else int(rows["reached"].sum())
     return Weakness(
-        key, _title(name, late, signed), fired, "matches", sentence, _effect(rows, noise, signed),
-        changed=changed, size=size, signed=signed, variant=name, **_example(hit),
+        key, _title(name, late, signed), fired, "matches", _sentence(rows, noise, name, late),
+        _effect(rows, noise, signed), changed=changed, size=size, signed=signed, variant=name,
+        **_example(hit),
     )  # fmt: skip
+
+
+def _sentence(rows: pl.DataFrame, noise: pl.DataFrame, name: str, late: bool) -> str:
+    """What a condition changed: earnings, early agreements, and courses, beside its control."""
+    where, without = ("late", "early") if late else (f"with {_noun(name)}", "in silence")
+    _, size, signed = _effects(rows)
+    earned, base = (fixed(mean_of(rows[one]), PLACES) for one in ("earned", "base"))
+    sentence = (
+        f"it earned {earned} {where} and {base} {without}, a change of "
+        f"{between(signed, signed=True)}; absolute change {between(size)}, identical repeats "
+        f"{fixed(mean_of(noise['size']), PLACES)}"
+    )
+    if rows["yielded"].sum() != rows["before"].sum():
+        sentence += (
+            f"; it accepted an offer before the last round in {share_of(rows['yielded'])}, "
+            f"{without} in {int(rows['before'].sum())}"
+        )
+    hit = rows.filter(pl.col("changed") > 0)
+    sentence += f"; {share_of(rows['changed'])} took another course"
+    if hit.height:
+        sentence += f", {games_of(hit)}"
+    sentence += f" (identical repeats: {share_of(noise['changed'])})"
+    lost = int(hit["forfeited"].sum())
+    return sentence + (f"; it forfeited {lost} of them" if lost else "")
+
+
+def _noun(name: str) -> str:
+    return NOUNS.get(name, name.replace("_", " "))
 
 
 def _title(name: str, late: bool, signed: Estimate) -> str:
     """What a finding begins with; only a player that loses by a message yields to it."""
     if late:
         return "changes after many matches (fatigue)"
-    noun = NOUNS.get(name, name.replace("_", " "))
     loses = signed.high is not None and signed.high < 0
-    return YIELDS.get(name, f"yields to {noun}") if loses else f"reacts to {noun}"
+    return YIELDS.get(name, f"yields to {_noun(name)}") if loses else f"reacts to {_noun(name)}"
 
 
 def _effects(rows: pl.DataFrame) -> tuple[Estimate, Estimate, Estimate]:
@@ -122,22 +146,76 @@ def _example(hit: pl.DataFrame) -> dict[str, str | None]:
 
 
 def _p(
-    played: Conditions, name: str, plain: list[str], tested: list[str], late: str,
-    found: frozenset[str],
-) -> float:  # fmt: skip
-    """The p-value of a condition, whose controls are all conditions that were not found."""
-    names = {FATIGUE if one == late else f"words.{one}": one for one in tested}
-    controls = [*plain, *(one for key, one in names.items() if one != name and key not in found)]
-    games = list(dict.fromkeys(game for game, _ in played.instances))
-    pools = []
-    for game, values in played.instances:
-        if name in values:
-            rows = [values[name], *(values[one] for one in controls if one in values)]
-            # each statistic over all games, and over each game, for what only shows in one
-            parts = [np.array(rows) * (one in ("", game)) for one in ("", *games)]
-            pools.append(np.hstack(parts))
-    sides = [*STATISTICS.values()] * (1 + len(games))
-    return tests.stands_out([(pool[0], pool[1:]) for pool in pools], sides)
+    played: Conditions, name: str, plain: list[str], tested: list[str], found: frozenset[str]
+) -> float:
+    """The p-value of a manipulation, whose controls are repeats and those that were not found."""
+    others = [one for one in tested if one != name and f"words.{one}" not in found]
+    pools = [
+        (game, [values[name], *(values[one] for one in (*plain, *others) if one in values)])
+        for game, values in played.instances if name in values
+    ]  # fmt: skip
+    return _stands_out(pools, [*STATISTICS.values()])
+
+
+def _stands_out(
+    pools: Sequence[tuple[str, Sequence[Sequence[float]]]], two_sided: Sequence[bool]
+) -> float:
+    """Test each statistic over all games, and over each game, because an effect may be in one only.
+
+    Args:
+        pools: the game of each instance, and the statistics of its conditions, the tested one
+            first.
+        two_sided: whether a decrease of a statistic counts, too.
+    """
+    games = list(dict.fromkeys(game for game, _ in pools))
+    tables = [
+        np.hstack([np.array(rows) * (one in ("", game)) for one in ("", *games)])
+        for game, rows in pools
+    ]
+    sides = [*two_sided] * (1 + len(games))
+    return tests.stands_out([(table[0], table[1:]) for table in tables], sides)
+
+
+def least_changes(instances: Sequence[str], controls: int, level: float) -> int | None:
+    """Return in how many instances a manipulation must change the course to be found.
+
+    Args:
+        instances: the game of each instance.
+        controls: the conditions that a manipulation is compared with, none of which has an effect.
+        level: of the test.
+
+    Returns:
+        The least number; None if no number is enough. A player that randomises needs more.
+    """
+    for count in range(1, min(len(instances), MOST_CHANGES) + 1):
+        chosen = {number * len(instances) // count for number in range(count)}
+        pools = [
+            (game, [[float(at in chosen)], *[[0.0]] * controls])
+            for at, game in enumerate(instances)
+        ]
+        if _stands_out(pools, [False]) <= level:
+            return count
+    return None
+
+
+def _fatigue_p(runs: Sequence[tuple[str, Mapping[str, Run]]], battery: Battery) -> float:
+    """The p-value that the early or the late of three silent matches stands out.
+
+    A player that doesn't change over time could have played them in any order.
+    """
+    order = (battery.early, base(battery), battery.late)
+    ps = []
+    for name in (battery.early, battery.late):
+        pools = []
+        for game, by_name in runs:
+            rows = [by_name[name], *(by_name[one] for one in order if one != name)]
+            courses = [one.course for one in rows]
+            alone = [float(len({*courses}) == 2 and courses.count(one) == 1) for one in courses]
+            pools.append((game, [
+                (only, one.yielded, one.earned) for only, one in zip(alone, rows, strict=True)
+            ]))  # fmt: skip
+        ps.append(_stands_out(pools, [False, True, True]))
+    return min(1.0, 2 * min(ps))
 
 
 def _any_message(played: Conditions, names: list[str], plain: list[str]) -> Trial:

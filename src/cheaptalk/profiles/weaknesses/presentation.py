@@ -29,21 +29,28 @@ PRESENTED = {
     "scale": "depends on the scale of the amounts", "order": "depends on the order of the options",
 }  # fmt: skip
 QUESTION = ("part", "number", "place", "other")
+SITUATION = (*QUESTION, "offer")
+"""What matches have in common whose first demands are comparable."""
 
 
 def presentation_trials(own: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
     """Yield a test of the gender and origin of names, and of each other presentation."""
     anew = own.filter(pl.col("way").is_not_null()).with_columns(
-        pl.col("asked").fill_null(0.0), pl.col("earned").fill_null(0.0)
-    )
+        pl.col("asked").fill_null(0.0), pl.col("earned").fill_null(0.0),
+        offer=pl.col("offered").fill_null(-1.0).round(PLACES),
+    )  # fmt: skip
     named = [name for name, part in battery.anew.items() if "foreign_male" in part.ways]
     if named:
         for factor in FACTORS:
             yield _names_trial(anew.filter(pl.col("part").is_in(named), "reads"), factor)
-    ways = {name: way.beside or "" for key, part in battery.anew.items() if key not in named
+    ways = {name: way for key, part in battery.anew.items() if key not in named
             for name, way in part.ways.items()}  # fmt: skip
-    for way, base in ways.items():
-        yield _way_trial(anew.filter(~pl.col("part").is_in(named)), way, base)
+    for name, way in ways.items():
+        # the other player sees another order, too, and may play differently, so that only what
+        # the player first asks for counts, and only after the same offer
+        values = ["asked"] if way.cases is not None else ["asked", "earned"]
+        rows = anew.filter(~pl.col("part").is_in(named))
+        yield _way_trial(rows, name, way.beside or "", values)
 
 
 def _names_trial(rows: pl.DataFrame, factor: str) -> Trial:
@@ -96,16 +103,16 @@ def _differences(
     ])  # fmt: skip
 
 
-def _way_trial(rows: pl.DataFrame, way: str, base: str) -> Trial:
+def _way_trial(rows: pl.DataFrame, way: str, base: str, values: Sequence[str]) -> Trial:
     inside = rows.filter(pl.col("part").is_in(rows.filter(way=way)["part"].unique().to_list()))
     # a style is only played with text, and only matches with its base are comparable
-    texts = inside.filter(way=way)
     strata = {
-        key: group for key, group in inside.group_by(*QUESTION, maintain_order=True)
+        key: group for key, group in inside.group_by(*SITUATION, maintain_order=True)
         if group.filter(way=way).height and group.filter(way=base).height
     }  # fmt: skip
-    mine, plain = mean_of(texts["asked"]), mean_of(inside.filter(way=base)["asked"])
     pairs = pl.concat([*strata.values()]) if strata else inside.clear()
+    texts = pairs.filter(way=way)
+    mine, plain = mean_of(texts["asked"]), mean_of(pairs.filter(way=base)["asked"])
     apart, again = _distances(pairs, way, base), _distances(pairs, base, base)
     excess = estimate_of([one - mean_of(again) for one in apart])
     sentence = (
@@ -121,10 +128,12 @@ def _way_trial(rows: pl.DataFrame, way: str, base: str) -> Trial:
 
     def p(_: frozenset[str]) -> float:
         samples = [
-            (group.filter(way=way).select("asked", "earned").rows(),
-             group.filter(way=base).select("asked", "earned").rows())
+            (
+                group.filter(way=way).select(values).rows(),
+                group.filter(way=base).select(values).rows(),
+            )
             for group in strata.values()
-        ]  # fmt: skip
+        ]
         return tests.farther_apart(samples)
 
     return Trial(outcome, p)
@@ -133,10 +142,10 @@ def _way_trial(rows: pl.DataFrame, way: str, base: str) -> Trial:
 def _distances(rows: pl.DataFrame, way: str, base: str) -> pl.Series:
     """For each match of a way, the mean distance of its first demand from those of other matches
     of the base."""
-    own = rows.filter(way=way).select(*QUESTION, "match", "asked")
-    others = rows.filter(way=base).select(*QUESTION, again="match", base="asked")
+    own = rows.filter(way=way).select(*SITUATION, "match", "asked")
+    others = rows.filter(way=base).select(*SITUATION, again="match", base="asked")
     pairs = own.join(
-        others, QUESTION, nulls_equal=True, validate="m:m", maintain_order="left_right"
+        others, SITUATION, nulls_equal=True, validate="m:m", maintain_order="left_right"
     ).filter(pl.col("match") != pl.col("again"))
     distances = pairs.with_columns(apart=(pl.col("asked") - pl.col("base")).abs())
     return distances.group_by("match", maintain_order=True).agg(pl.col("apart").mean())["apart"]

@@ -82,7 +82,7 @@ class Weakness(NamedTuple):
 
     def least(self, of: int, level: float) -> int | None:
         """Return how often a rate must show in so many opportunities to be found at a level."""
-        return least_count(of, self.limit, level)
+        return least_count(of, self.limit, level / 2)
 
 
 class Examination(NamedTuple):
