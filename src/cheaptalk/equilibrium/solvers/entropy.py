@@ -32,7 +32,9 @@ def entropy(mixtures: npt.ArrayLike) -> Floats:
     return np.asarray(entr(np.asarray(mixtures, dtype=np.float64)).sum(axis=-1))
 
 
-def most_entropy(equal: Floats, unequal: Floats, inside: Floats) -> Floats:
+def most_entropy(
+    equal: Floats, unequal: Floats, inside: Floats, vertices: Floats | None = None
+) -> Floats:
     """The mixture of most entropy with ``equal @ x == 0`` and ``unequal @ x <= 0``.
 
     A barrier method: Newton's method within the equations, from inside the inequalities, with a
@@ -42,12 +44,17 @@ def most_entropy(equal: Floats, unequal: Floats, inside: Floats) -> Floats:
         ln sum over i of exp(-(E' m + G' k)_i)    for all m and all k >= 0,
 
     which the mixture attains at the right multipliers (Boyd and Vandenberghe 2004, Convex
-    Optimization, sections 5.1.6 and 11.3). So the maximum is proven up to 1e-8 nats.
+    Optimization, sections 5.1.6 and 11.3). So the maximum is proven up to 1e-8 nats. Entropy is
+    concave, so that it is also at most its linear approximation at the mixture, whose maximum is at
+    a vertex (Frank and Wolfe 1956, An Algorithm for Quadratic Programming, Naval Research Logistics
+    3). That proves the maximum of slivers no thicker than rounding errors, in which multipliers are
+    ill-conditioned.
 
     Args:
         equal: shape (equations, n).
         unequal: shape (inequalities, n).
         inside: such a mixture with all shares positive and ``unequal @ x < 0``, shape (n,).
+        vertices: all vertices of the polytope if they are known, shape (vertices, n).
 
     Returns:
         The mixture, shape (n,).
@@ -66,6 +73,9 @@ def most_entropy(equal: Floats, unequal: Floats, inside: Floats) -> Floats:
     slope = np.log(mixture) + multipliers @ unequal
     others = np.linalg.lstsq(fixed.T, -slope)[0][:-1]
     gap = float(logsumexp(-(others @ equal + multipliers @ unequal)) - entropy(mixture))
+    if vertices is not None:
+        ascent = float(((vertices - mixture) @ -(np.log(mixture) + 1)).max())
+        gap = min(abs(gap), abs(ascent))
     if not abs(gap) <= GAP:
         raise EquilibriumError(
             "the mixture of most entropy among equilibria that are not isolated is known only to "

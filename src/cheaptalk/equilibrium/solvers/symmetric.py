@@ -354,7 +354,8 @@ def _peak(game: Floats, face: Face) -> Floats:
     other = [one for one in range(len(game)) if one not in face.best]
     equal, unequal = more[sorted(face.best)][:, present], more[other][:, present]
     peak = np.zeros(len(game))
-    peak[present] = most_entropy(equal, unequal, face.vertices[:, present].mean(axis=0))
+    vertices = face.vertices[:, present]
+    peak[present] = most_entropy(equal, unequal, vertices.mean(axis=0), vertices)
     return peak
 
 
