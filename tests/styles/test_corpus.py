@@ -1,9 +1,9 @@
 """Replies that were read and labelled by hand: no invented move, and few false refusals.
 
 Each line of ``corpus.jsonl`` is a reply, the type of the requested action, and the action that a
-human referee takes the reply for, or null. The rule was written with the part ``develop`` in view.
-The other parts were labelled before the rule was tried on them; what it got wrong there then led to
-stricter introductions.
+human referee takes the reply for, or null. The parts ``held-out-2`` to ``held-out-5`` were labelled
+before the rule was tried on them, ``held-out-2`` before the rule was written. ``held-out-4`` was
+written against the lists of the rule's words; ``misread`` marks what is still read there.
 """
 
 import json
@@ -21,10 +21,6 @@ CORPUS = [
     json.loads(line)
     for line in (Path(__file__).parent / "corpus.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-UNTRIED = [entry for entry in CORPUS if entry["part"] == "held-out-2"]
-"""Replies that were labelled before any change of the rule; today's rule fails on them."""
-LATER = ["fresh", "last", "final", "probe"]
-"""Parts that were added after the two halves, each new to the rule when it was added."""
 FALSE_REFUSALS = 0.02
 """The greatest share of the answers that may be refused."""
 
@@ -57,21 +53,27 @@ def test_the_corpus_is_large_and_has_all_kinds_of_replies() -> None:
     )
 
 
-def invented() -> Iterator[str]:
+def invented() -> Iterator[dict[str, Any]]:
     for entry in CORPUS:
-        if entry in UNTRIED:
-            continue
         action = read(entry)
         if action is not None and action != expected(entry):
-            yield f"{entry['reply']!r}: {action}"
+            yield entry
 
 
 def test_no_move_is_invented() -> None:
-    assert list(invented()) == []
+    assert [entry["reply"] for entry in invented() if not entry.get("misread")] == []
 
 
-@pytest.mark.parametrize("parts", [["develop"], ["held out"], ["develop", "held out", *LATER]])
-def test_few_answers_are_refused(parts: list[str]) -> None:
-    answers = [entry for entry in CORPUS if entry["expects"] and entry["part"] in parts]
+def test_known_misreadings_are_few_and_still_misread() -> None:
+    known = [entry for entry in CORPUS if entry.get("misread")]
+    assert {entry["part"] for entry in known} == {"held-out-4"}
+    assert len(known) <= 9
+    assert all(entry in known for entry in invented())
+    assert all(read(entry) is not None for entry in known)
+
+
+@pytest.mark.parametrize("parts", ["", "held-out-"])
+def test_few_answers_are_refused(parts: str) -> None:
+    answers = [entry for entry in CORPUS if entry["expects"] and entry["part"].startswith(parts)]
     refused = [entry["reply"] for entry in answers if read(entry) is None]
     assert len(refused) <= FALSE_REFUSALS * len(answers), refused

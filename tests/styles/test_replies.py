@@ -162,7 +162,7 @@ def test_the_last_thing_tried_is_what_is_read_if_nothing_else_was_answered(seed:
     """Random replies of whole and broken answers, thoughts, quotations and words."""
     luck = random.Random(seed)  # noqa: S311 - no secret
     read = 0
-    for _ in range(200):
+    for _ in range(300):
         parts: list[str] = []
         tried: list[tuple[bool, str]] = []
         for _ in range(luck.randint(1, 4)):

@@ -21,7 +21,7 @@ from cheaptalk.styles.json_objects import (
     after_thinking,
     objects,
 )
-from cheaptalk.styles.referee import bare_value, verdict
+from cheaptalk.styles.referee import Vocabulary, bare_value, verdict
 
 EMPTY = "the reply is empty"
 CUT_OFF = "the reply is cut off"
@@ -64,7 +64,7 @@ class Codec(Protocol):
 
 
 class JsonCodec:
-    """Answers as one JSON object that stands by itself, as :mod:`.referee` has it."""
+    """Read an answer as the one JSON object that :mod:`.referee` accepts."""
 
     def form(self, action: type[Action]) -> str:
         return _form(action)
@@ -90,16 +90,27 @@ class JsonCodec:
             rest = text[places[-1].end :]
             if _keys(ask.action).search(rest.replace(_form(ask.action), "")):
                 raise Unreadable(TWO)
-            given = {str(value).casefold() for value in vars(answer).values()}
-            others = set[str]().union(*_words(ask.action).values()) - given
-            if _beside(reply, found) in others:
+            vocabulary = _vocabulary(answer)
+            if _beside(reply, found) in vocabulary.others:
                 raise Unreadable(TWO)
-            if doubt := verdict(text, found, places, others):
+            if doubt := verdict(text, found, places, vocabulary, cut_off=cut_off):
                 raise Unreadable(doubt)
         reason = ask.refuse(answer)
         if reason is not None:
             raise Illegal(reason)
         return answer
+
+
+def _vocabulary(answer: Action) -> Vocabulary:
+    """The words of an answer's choices, names and numbers, and the choices that it excludes."""
+    values = {
+        (f"{value:.15g}" if isinstance(value, float) else str(value)).casefold()
+        for value in vars(answer).values()
+    }
+    names = {value for value in values if re.fullmatch(r"[\w.-]+", value)}
+    parts = {part for name in names for part in name.split("_")}
+    choices = set[str]().union(*_words(type(answer)).values())
+    return Vocabulary(frozenset(names | parts), frozenset(choices - values))
 
 
 def _beside(reply: str, found: Iterable[Braced]) -> str:

@@ -1,120 +1,102 @@
-"""What counts as an answer: an object that stands by itself, and that no word beside it doubts.
+"""Decide whether a reply gives its answer, by where the object is and what is beside it.
 
-The rule is one that a human referee would accept. It reads where an object stands, and the words
-that introduce and follow it. A reply in doubt does not count, and its author is asked again. An
-introduction consists of a few known words, since any others may deny, quote or suppose; what
-follows may explain, so that only words are known there that it may not hold. All are English.
+The referee does not understand a reply. It counts an answer only if it recognizes everything that
+could change what the object means:
+
+1. The object is the only content of its lines, or of its fence.
+2. Before it is nothing, an announcement of known words, or reasoning that ends in a full sentence.
+3. After it is nothing. If the answer comes first, a plain explanation may follow.
+
+A word that the referee does not know costs a repeated request, never a move. The words are in
+:mod:`.reply_words`.
 """
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
+from typing import NamedTuple
 
 from cheaptalk.styles.json_objects import Braced
+from cheaptalk.styles.reply_words import (
+    ADDITION,
+    CONDITION,
+    CONNECTIVES,
+    CONTEXT,
+    COURTESY,
+    DISCLAIMER,
+    ENGLISH,
+    FILLERS,
+    LABEL,
+    NEGATION,
+    NOUNS,
+    POINTER,
+    RESERVATION,
+    RETRACTION,
+    VAGUE,
+    VERBS,
+)
 
-MARKS = " `*_#$\\\"'\u201c\u201d[](){}-\ufeff\t\r\n"
-"""Marks that may stand around an answer: fences, bold, quotation marks, brackets, list marks."""
+EMBEDDED = "the answer is part of a sentence, a list, a quotation or a program"
+INTRODUCED = "the words before the answer do not say plainly that it is your answer"
+FOLLOWED = "the words after the answer leave it in doubt"
+REQUEST = "give the JSON object and nothing else"
+
+MARKS = " `*_#$\\\"'\u201c\u201d[](){}-\u2192\ufeff\t\r\n"
+"""Marks that may surround an answer: fences, bold, quotation marks, brackets, list marks."""
 VALUE_MARKS = " `*_\"'\u201c\u201d.!\t\r\n"
-"""Marks that may stand around a bare value."""
-TAG = re.compile(r"</?([\w.:-]{1,40})/?>|<\|[^<>|]{1,40}\|>(?:final|assistant)?|\\boxed\b")
-"""A tag around an answer, such as ``<answer>``, a token of a chat template, or LaTeX's box."""
-FENCE = re.compile(r"^\s*(?:```|~~~).*$", re.MULTILINE)
-SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
-CALL = re.compile(r"\w\s*\(\s*$")
-"""How the call of a function begins."""
+"""Marks that may surround a bare value."""
+FENCE = re.compile(r"(?:```|~~~)[^`~\n]*$", re.MULTILINE)
+TAG = re.compile(
+    r"</?(?:(?:final_?)?(?:answer|response|output|action|decision|move)|final|json|tool_call|"
+    r"\w+_of_turn|s|eos|bos)/?>|<\|[^<>|]{1,40}\|>(?:final|assistant)?|\[/INST\]|\\boxed\b|"
+    r"^functions\.\w+$|^assistant$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A tag that marks an answer, a token of a chat template, or LaTeX's box."""
+SENTENCE_END = re.compile(r"(?<=[.!?])\s|(?<=[\u3002\uff01\uff1f])|\n")
+FINISHED = re.compile(
+    r"[.!\u3002\uff01]$|"  # a sentence
+    r"(?:[=\u2248<>]|\\approx)\s*\$?\d[\d.,%]*$"  # a computation
+)
+LIST_ITEM = re.compile(r"^\s*(?:[-*\u2022]|\d+[.)])\s+\S.*\n\s*\n\Z", re.MULTILINE)
+"""A list that ends with an empty line."""
+KEY = re.compile(r":[ \t]*\n[ \t]+\S+:\s*$")
+"""An indented key, as in YAML."""
+CALL = re.compile(r"\w\s*\($")
 SHORT = 4
-"""Words of the longest sentence that is another answer if it holds a word for one."""
-BRIEF = 6
-"""Words of a brief sentence, in which a denial is about the answer."""
-REMARK = 3
-"""Words of a remark, which may mean anything unless it is one of thanks."""
-THANKS = re.compile(r"thank|deal|agreed|that(?:['\u2019]s| is) all|\d|:", re.IGNORECASE)
+"""Words of the shortest sentence that is more than a remark, and of the longest other answer."""
 
-NAMES = (
-    r"answers?|reply|respon[ds]\w*|decisions?|moves?|messages?|choices?|choos\w+|counter\w*|bid\w*|"
-    r"offer\w*|propos\w+|vot(?:e|es|ing)|trad(?:e|es|ing)|orders?|prices?|numbers?|amounts?|"
-    r"contribut\w+|plans?|shots?|actions?|json|output|result|object|final|arguments|functions|"
-    r"accept\w*|reject\w*|declin\w*"
-)
-"""What an answer may be called."""
-ANNOUNCING = re.compile(
-    rf"(?:{NAMES}|here(?:['\u2019]?s)?|is|are|be|my|our|the|an?|i|we|i['\u2019](?:ll|d|m)|shall|will|am|"
-    r"let['\u2019]?s|go|going|pick|take|send|submit\w*|give|make|with|as|follow(?:s|ing)|requested|based|"
-    r"analysis|reasoning|clear|in|of|on|for|to|format|therefore|thus|hence|so|then|and|now|this|round|"
-    r"turn|time|step|brief|short|best|optimal|own|game|\d+)",
-    re.IGNORECASE,
-)
-"""The only words of a clause that may introduce an answer."""
-CORE = re.compile(
-    rf"\b(?:{NAMES}|here\w*|i|we|follow\w+|so|thus|hence|therefore|now|let['\u2019]?s|go)\b",
-    re.IGNORECASE,
-)
-"""The words of which it holds one."""
-DECIDES = re.compile(
-    r"\b(?:my|final)\s+(?:\w+\s+)?(?:answer|decision|choice|reply|vote)\b", re.IGNORECASE
-)
-ADDRESS = re.compile(r"\s+(?:to|for)\s+(?:the\s+|my\s+)?\w+:?$", re.IGNORECASE)
-"""To whom an answer goes, at the end of its introduction."""
-LEAD_DOUBT = re.compile(
-    r"\b(?:not|no|never|none|neither|nor|cannot|\w+n['\u2019]t|refus\w+|wrong|ignor\w+|"  # denials
-    r"if|unless|when|whether|would|could|should|might|may|maybe|perhaps|suppos\w+|imagin\w+|assum\w+|"
-    r"had|were|or|else|option\w*|tempt\w+|hypothe\w+|drafts?|tests?|"  # conditions
-    r"\w*examples?|e\.g|valid|demonstrat\w+|quot\w+|like\s+(?:this|so|that)|"  # examples
-    r"(?:the|this|that|required|expected)\s+(?:json\s+)?(?:form|format|structure|syntax))\b|"
-    r"^(?-i:return|print|def|for|while|case)\b|\blambda\b|[=;<>]|//",  # programs
-    re.IGNORECASE,
-)
-"""What no introduction may hold, in any of its clauses."""
-POINTER = re.compile(r"\b(?:this|these|following)\W*$", re.IGNORECASE)
-"""How a sentence ends that is about what follows it."""
-AFTER_DOUBT = re.compile(
-    r"\b(?:wait|actually|hold(?:ing)?\s+(?:on|out|off)|hmm+|second\s+thoughts?|reflection|instead|"
-    r"reconsider\w*|scratch|strike|cancel\w*|undo|void|forget|correction|sorry|kidding|mistakes?|oops|"
-    r"retract\w*|withdraw\w*|tak(?:e|ing)\s+(?:it|that|this)\s+back|make\s+(?:it|that)|undecided|unsure|"
-    r"chang\w+\s+my\s+mind|other\s+hand|tomorrow|"
-    r"let\s+me\s+(?:think|re|check|try)\w*|"  # second thoughts
-    r"unless|only\s+if|provided|as\s+long\s+as|maybe|perhaps|would\s+be\s+(?:my|the)|that\s+would\s+be|"
-    r"(?:would|\w+['\u2019]d)\s+have|appl(?:y|ies)|(?:holds|counts|stands)\s+if|"  # conditions
-    r"pretend\w*|hypothe\w+|jok(?:e|es|ing)|lol|as\s+if|(?:just|only)\s+an?|tests?|fools?|yesterday|"
-    r"(?:an?|my)\s+(?:\w+\s+)?(?:example|template|sample|draft)|demonstrat\w+|placeholders?|"
-    r"replace\s+the|quot\w+|told\s+me|sent|the\s+(?:line|above)|strings?|instructions?|"
-    r"(?:ignore|disregard)\s+(?:the|this|that|it|my)|"  # examples and quotations
-    rf"(?:what|how)\s+(?:i['\u2019]?d|an?|one|they|s?he|you|it|no\w*|some\w*|other\w*|{NAMES})|"
-    r"my\s+(?:decision|answer)|i(?:\s+\w+)?\s+(?:not|never)|i\s+\w+n['\u2019]t|"
-    r"i['\u2019]\w+\s+(?:not|never))\b",  # denials
-    re.IGNORECASE,
-)
-"""What may not follow an answer: second thoughts, conditions, and that it is none."""
-DENIAL = re.compile(r"\b(?:no|not|never|nobody|none|\w+n['\u2019]t)\b", re.IGNORECASE)
-"""What no short sentence may hold that follows an answer."""
-BUT = re.compile(r"\W*(?:no|nope|not|never|but|or|if|though|however|else|is)\b", re.IGNORECASE)
-"""How what follows an answer may not begin."""
 
-BESIDE = "the answer does not stand by itself: give the JSON object and nothing else"
-DOUBTED = "the words beside the answer leave it in doubt: give the JSON object and nothing else"
+class Vocabulary(NamedTuple):
+    """The words and numbers of an answer, and the words of other answers, in small letters."""
+
+    own: frozenset[str]
+    others: frozenset[str]
 
 
 def verdict(
-    text: str, objects: Iterable[Braced], places: Iterable[Braced], others: set[str]
+    text: str,
+    objects: Iterable[Braced],
+    places: Iterable[Braced],
+    vocabulary: Vocabulary,
+    *,
+    cut_off: bool = False,
 ) -> str | None:
     """Return why none of the places where a reply gives its answer counts; None if one does.
 
     Args:
         text: the reply without its thinking.
         objects: all objects in it.
-        places: those that give the answer.
-        others: words that are other answers, in small letters.
+        places: those that give the answer; at least one.
+        vocabulary: what the answer and other answers are called.
+        cut_off: whether a limit on length ended the reply.
     """
-    problem = BESIDE
-    for one in objects:
-        text = f"{text[: one.start]}{'.':{len(one.text)}}{text[one.end :]}"
-    for place in places:
-        lead, after = text[: place.start], text[place.end :]
-        if not (_stands_apart(lead, after) and _fills_fence(lead, after)):
-            continue
-        if not _is_doubted(lead, after, others):
-            return None
-        problem = DOUBTED
-    return problem
+    for item in objects:
+        text = f"{text[: item.start]}{'.':{len(item.text)}}{text[item.end :]}"
+    problems = [
+        _problem(text[: place.start], text[place.end :], vocabulary, cut_off) for place in places
+    ]
+    return f"{problems[-1]}: {REQUEST}" if all(problems) else None
 
 
 def bare_value(text: str) -> str:
@@ -122,88 +104,120 @@ def bare_value(text: str) -> str:
     return FENCE.sub("", text).strip(VALUE_MARKS)
 
 
-def _stands_apart(lead: str, after: str) -> bool:
-    """Whether an object is no part of a sentence or of a program."""
-    line = _plain(lead.rpartition("\n")[2])
-    rest = _plain(after.partition("\n")[0]).lstrip(".,;! ")
-    announces = re.search(r"\w", line) and _announces(line) and not CALL.search(lead)
-    is_apart = line[-1:] in ".!?:" or bool(announces)
-    return is_apart and (not rest or rest[0].isupper())
+def _problem(before: str, after: str, vocabulary: Vocabulary, cut_off: bool) -> str | None:
+    if not (_fills_fence(before, after) and _fills_lines(before, after, vocabulary)):
+        return EMBEDDED
+    lead = _sentences(before)
+    explanation = [line for line in _sentences(after) if not COURTESY.fullmatch(line)]
+    is_announced = not lead or _announces(lead[-1], vocabulary)
+    if lead and (
+        not (is_announced or _finishes(lead[-1], before)) or _names_another(lead[-1], vocabulary)
+    ):
+        return INTRODUCED
+    comes_first = is_announced and len(lead) <= 1
+    if explanation and not (comes_first and _explains(explanation, vocabulary, cut_off)):
+        return FOLLOWED
+    return None
 
 
-def _fills_fence(lead: str, after: str) -> bool:
+def _fills_fence(before: str, after: str) -> bool:
     """Whether the fence around an object, if there is one, holds nothing else."""
-    fences = list(FENCE.finditer(lead))
+    fences = list(re.finditer(r"(?:```|~~~)\w*", before))
     if len(fences) % 2 == 0:
         return True
-    end = FENCE.search(after)
-    return not _plain(lead[fences[-1].end() :]) and not _plain(after[: end.start()] if end else "")
+    end = re.search(r"```|~~~", after)
+    return not _plain(before[fences[-1].end() :] + after[: end.start() if end else None])
 
 
-def _is_doubted(lead: str, after: str, others: set[str]) -> bool:
-    tags = [tag[1] for tag in TAG.finditer(lead.rpartition("\n\n")[2]) if tag[1]]
-    before, behind = _sentences(lead), _sentences(after)
-    introduction = _introduction(lead, before)
-    return (
-        any(map(LEAD_DOUBT.search, [introduction, *tags]))
-        or not _announces(introduction)
-        or any(map(AFTER_DOUBT.search, behind))
-        or any(len(sentence.split()) <= BRIEF and DENIAL.search(sentence) for sentence in behind)
-        or any(map(BUT.match, behind[:1]))
-        or any(map(_is_remark, behind[:1]))
-        or any(_answers(sentence, others) for sentence in [*before[-1:], *behind])
-    )
+def _fills_lines(before: str, after: str, vocabulary: Vocabulary) -> bool:
+    """Whether an object shares its lines only with what may introduce or follow it."""
+    line = FENCE.sub("", before.rpartition("\n")[2])
+    introduction = (_sentences(line) or [_plain(line)])[-1]
+    introduces = FINISHED.search(introduction) or _announces(introduction, vocabulary)
+    is_code = CALL.search(before) or KEY.search(before)
+    rest = _plain(after.partition("\n")[0])
+    return bool(introduces and not is_code and re.match(r"[. ]*$|[.,]?\s*[A-Z]", rest))
 
 
-def _introduction(lead: str, sentences: list[str]) -> str:
-    """The words that introduce an answer; empty if the last sentence before it stands for itself.
-
-    Words on the same line introduce it, and so does a line before it that ends with a colon or,
-    with no empty line between, has no end.
-    """
-    last = sentences[-1] if sentences else ""
-    gap = re.search(r"\s*$", FENCE.sub("", TAG.sub(" ", lead)).rstrip(" `*"))
-    assert gap is not None
-    lines = gap[0].count("\n")
-    if last[-1:] in ".!?":
-        is_own = bool(POINTER.search(last)) or (lines == 0 and len(last.split()) <= REMARK)
-    else:
-        is_own = lines < 2 or last.endswith(":")
-    outer = sentences[-2] if lines == 0 and len(sentences) > 1 else ""
-    return f"{outer if outer.endswith(':') else ''} {last}".strip() if is_own else ""
-
-
-def _announces(introduction: str) -> bool:
-    """Whether the last clause of an introduction, if there is one, only announces an answer."""
-    if introduction[-1:] in ".!?":
-        return True
-    clause = ADDRESS.sub("", re.split(r"[,;.!]\s", introduction)[-1])
-    words = re.findall(r"[\w'\u2019]+", clause)
-    return not words or (all(map(ANNOUNCING.fullmatch, words)) and bool(CORE.search(clause)))
-
-
-def _answers(sentence: str, others: set[str]) -> bool:
-    """Whether a sentence gives another answer: in few words, by "I", or as a decision."""
-    words = re.findall(r"\w+", sentence.casefold())
-    if sentence.endswith("?") or others.isdisjoint(words):
+def _announces(sentence: str, vocabulary: Vocabulary) -> bool:
+    """Whether words only announce an answer, as "Here is my final offer:" does."""
+    clause = re.sub(r"[:\uff1a]\W*$|[-=]>$", "", sentence).casefold().replace("\u2019", "'")
+    if re.search(r"[^\w\s',.!()*_`-]", clause):
         return False
-    first = re.search(
-        rf"(?<!if )(?<!when )\bi (?:\w+ )?(?:{'|'.join(map(re.escape, others))})\b", " ".join(words)
+    words = re.findall(r"[\w']+", ADDITION.sub("", CONTEXT.sub("", clause)))
+    verbs = VERBS | vocabulary.own
+    acts = any(subject in ("i", "i'll") and verb in verbs for subject, verb in pairwise(words))
+    known = NOUNS | FILLERS | (verbs if acts else frozenset())
+    return CONNECTIVES.issuperset(words) or (
+        (acts or not NOUNS.isdisjoint(words))
+        and all(word in known or word.isdigit() for word in words)
     )
-    return len(words) <= SHORT or first is not None or DECIDES.search(sentence) is not None
 
 
-def _is_remark(sentence: str) -> bool:
-    """Whether a sentence is too short to tell how it is meant."""
-    return (
-        len(sentence.split()) <= REMARK and sentence[-1:] in ".!?" and not THANKS.search(sentence)
+def _finishes(sentence: str, before: str) -> bool:
+    """Whether what precedes an answer ends in a statement that is not about the answer."""
+    is_finished = FINISHED.search(sentence.rstrip("$ ")) or LIST_ITEM.search(before)
+    is_remark = len(sentence.split()) < SHORT or sentence.endswith(" no.")
+    return bool(is_finished) and not (
+        POINTER.search(sentence)
+        or DISCLAIMER.search(sentence)
+        or (is_remark and NEGATION.search(sentence))
     )
+
+
+def _explains(sentences: list[str], vocabulary: Vocabulary, cut_off: bool) -> bool:
+    """Whether what follows an answer is an explanation that changes nothing about it."""
+    if any(
+        sentence.endswith("?")
+        or RETRACTION.search(sentence)
+        or _names_another(sentence, vocabulary)
+        for sentence in sentences
+    ):
+        return False
+    if LABEL.match(sentences[0]):
+        return not any(map(DISCLAIMER.search, sentences))
+    if cut_off:
+        return _begins_plainly(sentences[0])
+    return bool(ENGLISH.search(" ".join(sentences))) and all(map(_is_plain, sentences))
+
+
+def _is_plain(sentence: str) -> bool:
+    """Whether an English sentence neither denies, limits nor disclaims an answer."""
+    doubts = (NEGATION, CONDITION, RESERVATION, DISCLAIMER)
+    is_remark = len(sentence.split()) < SHORT or VAGUE.match(sentence)
+    return not is_remark and not any(doubt.search(sentence) for doubt in doubts)
+
+
+def _begins_plainly(sentence: str) -> bool:
+    """Whether chatter that a limit cut off begins as an English statement without reservation."""
+    doubts = (NEGATION, CONDITION, DISCLAIMER, VAGUE)
+    return bool(
+        ENGLISH.search(sentence)
+        and not RESERVATION.search(sentence)
+        and not any(doubt.match(sentence) for doubt in doubts)
+    )
+
+
+def _names_another(sentence: str, vocabulary: Vocabulary) -> bool:
+    """Whether a sentence gives another answer: in few words, or as what "I" do."""
+    words = _words(sentence)
+    others = "|".join(map(re.escape, sorted(vocabulary.others))) or r"(?!)"
+    own = "|".join(sorted(filter(str.isdigit, vocabulary.own)))
+    verbs = "|".join(sorted(VERBS | {"go with", "give", "contribute", "prefer"}))
+    numbers = rf"(?:{verbs}) (?!(?:{own})\b)\d+" if own else r"(?!)"
+    is_short = len(words) <= SHORT and not vocabulary.others.isdisjoint(words)
+    acts = re.search(rf"\bi (?:\w+ )?(?:{others}|{numbers})\b", " ".join(words))
+    return is_short or acts is not None
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
 
 
 def _sentences(text: str) -> list[str]:
-    """The sentences and lines of a text, without marks and tags."""
-    split = SENTENCE_END.sub(lambda end: end[0] + "\n", FENCE.sub("", TAG.sub(" ", text)))
-    return [line for line in map(_plain, split.split("\n")) if re.search(r"\w", line)]
+    """The sentences and lines of a text, without fences, tags and marks."""
+    plain = FENCE.sub("", TAG.sub(" ", text))
+    return [line for line in map(_plain, SENTENCE_END.split(plain)) if re.search(r"\w", line)]
 
 
 def _plain(text: str) -> str:

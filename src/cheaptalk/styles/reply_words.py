@@ -1,0 +1,118 @@
+"""The words by which the referee recognizes what introduces, explains or doubts an answer.
+
+Two kinds of lists: what must be recognized (announcements and reasons, so that an unknown word is
+refused), and what may not appear (closed classes such as negations, conditions and modal verbs).
+"""
+
+import re
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+NOUNS = _words(
+    "answer reply response decision choice move action bid offer counteroffer proposal vote trade "
+    "order price number amount contribution plan shot message json output object "
+    "antwort entscheidung zug gebot angebot vorschlag wahl stimme preis zahl beitrag ausgabe "
+    "réponse décision choix offre respuesta decisión elección oferta risposta decisione scelta "
+    "resposta decisão antwoord beslissing ответ решение 答案 决定 回答"
+)
+"""What an announcement may call the answer."""
+VERBS = _words("choose propose vote offer bid reply answer respond go")
+"""What "I" may do in an announcement, besides the answer itself."""
+FILLERS = _words(
+    "here here's is are be my our the an a i i'll we as follows follow following final own best "
+    "optimal trade so therefore thus hence ok okay sure and now this round turn go with clear "
+    "hier ist meine mein die der das lautet also daher endgültige finale "
+    "ma la le voici mi el es mia il è minha é mijn de"
+)
+"""What may surround the noun or the verb of an announcement."""
+CONNECTIVES = _words(
+    "here therefore so thus hence daher also considering given all this ok okay sure great"
+)
+"""What may stand in place of an announcement, such as "Therefore:" or "Okay."."""
+
+
+def _pattern(*parts: str) -> re.Pattern[str]:
+    """Compile a pattern of whole words that ignores case."""
+    return re.compile(rf"\b(?:{'|'.join(parts)})\b", re.IGNORECASE)
+
+
+CONTEXT = re.compile(
+    r"^(?!.*\b(?:if|when|until|unless|wenn|falls)\b)(?:(?:since|because|given|based|considering|"
+    r"after|as|sure|ok|okay|great|finally|overall|in\s+(?:conclusion|summary|short)|"
+    r"to\s+(?:conclude|repeat|summarize)|da|weil|nach)\b.*[,!]|"
+    r".*,(?=\s+(?:so|therefore|thus|hence)\b))\s+"
+)
+"""A reason or a courtesy before an announcement, in small letters."""
+ADDITION = re.compile(
+    r"\s+(?:in|as)\s+(?:the\s+)?(?:required\s+|requested\s+)?json(?:\s+format)?$|"
+    r"\s+to\s+the\s+\w+$|\s+for\s+this\s+(?:round|turn|game)\b|"
+    r"\s+with\s+(?:my|a\s+brief)\s+\w+$|\s+based\s+on\s+(?:our|the|my)\s+\w+$"
+)
+"""What may extend an announcement, in small letters."""
+
+LABEL = re.compile(
+    r"(?:explanation|reason(?:s|ing)?|rationale|justification|analysis|begründung|erklärung|"
+    r"explication|raison|explicación|razón)\b",
+    re.IGNORECASE,
+)
+"""The beginning of an explanation that says that it is one."""
+ENGLISH = re.compile(
+    _pattern("the|this|to|my|you|and|than|because|since").pattern + r"|\d", re.IGNORECASE
+)
+"""Words that show that the beginning of a sentence is English."""
+COURTESY = re.compile(
+    r"thank(?:s|\s+you)(?:\s+for\s+(?:the|your)(?:\s+\w+){1,2})?[.!]|"
+    r"that(?:\s+i|['\u2019])s\s+all[.!]|(?:happy|glad)\s+to\s+have\s.*|"
+    r"let\s+me\s+know\s+(?:the\s+result|if\s+you(?:['\u2019]d\s+like|\s+need|\s+have)\b.*)[.!]",
+    re.IGNORECASE,
+)
+"""A closing that says nothing about the answer."""
+
+NEGATION = re.compile(
+    _pattern(
+        r"no|not|none|never|nobody|neither|nor|cannot|without|\w+n['\u2019]t",
+        r"nicht|nein|nie|niemals|kein\w*|non|pas|jamais|nunca|jamás|niet|nooit|не|нет|никогда",
+    ).pattern
+    + r"|\u4e0d",
+    re.IGNORECASE,
+)
+CONDITION = _pattern("if|when")
+RESERVATION = re.compile(
+    _pattern(
+        r"unless|assuming|provided|as\s+(?:soon|long)\s+as|once|until|before|suppos\w+|whether",
+        r"(?<!what\s)(?<!than\s)i\s+(?:would|will|shall)|would\s+(?:be|have)|could|should|might|"
+        r"may|perhaps|maybe|\w+['\u2019](?:d|ll)",
+        r"but|however|though|although|yet|still|please|rather|only|just|otherwise|else|or",
+        r"answers?|repl(?:y|ies)|respon\w+|message|decision|decid\w*",
+    ).pattern
+    + r"|\.\.\.|\u2026",
+    re.IGNORECASE,
+)
+"""Conditions, possibilities, contrasts and requests, and mentions of the answer as an answer."""
+RETRACTION = _pattern(
+    r"wait|actually|sorry|instead|my\s+mind|mistake\w*|(?:it|that|this)\s+back|reconsider\w*|"
+    r"scratch|refus\w+|ignore|disregard|edit|correct\w*|change\w*|reflection|replace|double-check|typo|meant"
+)
+DISCLAIMER = _pattern(
+    r"examples?|e\.g|format|text|lines?|pars(?:e[ds]?|er|ing)|tests?|drafts?|templates?|quot\w+|"
+    r"valid|jok\w+|kidding|strings?|instructions?|the\s+above|hypothe\w+|illustrat\w+|pending",
+    r"wrote|said|sent|copied|asked|beispiel\w*|entwurf",
+    r"(?:ai|language)\s+model|assistant|(?:cannot|can['\u2019]t)\s+(?:take\s+part|participate|help|assist)",
+    r"undecided|unsure|wavering|torn|hesita\w+|my\s+mind|not\s+(?:yet\s+)?(?:decided|sure|certain)",
+)
+"""Words for a text that is no answer, that is another player's, or that is not final."""
+POINTER = re.compile(
+    r"\b(?:this|these|following|folgendes)\W*$|^(?:what|how|who|where|which)\b|"
+    r"\bthis\s+(?:is\s+the\s+)?(?:answer|reply|response|message)\b|"
+    r"\b(?:(?<!what\s)i\s+would(?!\s+(?:rather|never))|i['\u2019]d(?!\s+like)|ich\s+würde)\b",
+    re.IGNORECASE,
+)
+"""A sentence about what follows it, or about what the player would do."""
+VAGUE = re.compile(
+    r"(?:that|this\s+is(?!\s+(?:an?|based|because|more|less|better|fair)\b)|it|there|then|thus|what|how|which|who|where|so|and|is)\b",
+    re.IGNORECASE,
+)
+"""The beginning of a sentence whose subject may be the answer itself, or that has no subject."""
