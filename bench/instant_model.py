@@ -2,11 +2,13 @@
 
     python bench/instant_model.py 0.2
 
-prints its port and stands until it is stopped. The answer is legal in persuasion.
+prints its port and runs until it is stopped. The answer is legal in persuasion. A second argument,
+a PEM file with a key and its certificate, makes it an HTTPS server.
 """
 
 import asyncio
 import json
+import ssl
 import sys
 
 from aiohttp import web
@@ -16,7 +18,7 @@ BACKLOG = 4096
 """Connections that may be waiting to be accepted."""
 
 
-async def serve(delay: float) -> None:
+async def serve(delay: float, certificate: str | None = None) -> None:
     """Answer until the process is stopped."""
     message = {"role": "assistant", "content": TEXT}
     data = {
@@ -38,10 +40,15 @@ async def serve(delay: float) -> None:
     app.router.add_post("/v1/chat/completions", chat)
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, backlog=BACKLOG).start()
+    context = None
+    if certificate is not None:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(certificate)
+    site = web.TCPSite(runner, "127.0.0.1", 0, backlog=BACKLOG, ssl_context=context)
+    await site.start()
     print(runner.addresses[0][1], flush=True)
     await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(float(sys.argv[1])))
+    asyncio.run(serve(float(sys.argv[1]), *sys.argv[2:]))

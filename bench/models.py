@@ -78,13 +78,19 @@ def rate(took: Took) -> str:
 
 
 @contextmanager
-def server(delay: float) -> Iterator[str]:
-    """Where a server answers after so many seconds."""
-    command = [sys.executable, str(FOLDER / "instant_model.py"), str(delay)]
+def server(delay: float, *certificates: Path) -> Iterator[str]:
+    """Start a server that answers after so many seconds, over TLS if it has a certificate."""
+    command = [
+        sys.executable,
+        str(FOLDER / "instant_model.py"),
+        str(delay),
+        *map(str, certificates),
+    ]
+    scheme = "https" if certificates else "http"
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
-            yield f"http://127.0.0.1:{process.stdout.readline().strip()}/v1"
+            yield f"{scheme}://127.0.0.1:{process.stdout.readline().strip()}/v1"
         finally:
             process.terminate()
 
