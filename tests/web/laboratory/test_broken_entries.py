@@ -12,7 +12,7 @@ from cheaptalk.web.bots.pages import Page
 from cheaptalk.web.console.studies import START, reading
 from cheaptalk.web.laboratory.staff import Role
 from tests.played import WELL, play
-from tests.web.laboratory.test_site import Site, at_site
+from tests.web.laboratory.test_site import STUDY, TEXT, Site, at_site
 
 POLICY = (
     "name: {name}\ngames: [{{game: bargaining}}]\nplayers: {{a: {{policy: {policy}}}, b: fair}}\n"
@@ -140,6 +140,60 @@ def test_damaged_files_keep_no_other_study_from_being_listed_and_opened(tmp_path
         assert "the note report.html.json cannot be read" in data
         assert "the note recipe-a.html.json cannot be read" in data
         assert "Compared" in data
+
+    at_site(tmp_path, work)
+
+
+NO_STORE = "file is not a database: it is damaged or no store"
+
+
+def test_pages_of_a_damaged_store_list_what_is_wrong_with_it(tmp_path: Path) -> None:
+    texts = {name: START.format(name=name) for name in ("no_store", "status")}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    (tmp_path / "no_store.sqlite").write_bytes(b"SQLite format 3\0" + b"\xff" * 5_000)
+    play(tmp_path, WELL | {"name": "status"})
+    _damage(tmp_path / "status.sqlite", "matches", "status")
+
+    async def work(there: Site) -> None:
+        await there.log_in(Role.OWNER)
+        for name, text in (texts | {STUDY.name: TEXT}).items():
+            there.laboratory.database.drafts.create(name, text, "owner")
+        await there.laboratory.launch(STUDY.name, TEXT)
+        await there.participant("id-of-ann")
+        _damage(tmp_path / "people.sqlite", "payments", "cents")
+        for path, what in {
+            "no_store/matches": f"The store: no_store.sqlite: {NO_STORE}",
+            "no_store/transcripts": f"The store: no_store.sqlite: {NO_STORE}",
+            "status/matches": "Match ",
+            "people/pay": "stands where a whole number should",
+            "people/participants": "stands where a whole number should",
+        }.items():
+            shown = await there.get(f"/studies/{path}")
+            assert shown.status_code == 200, (path, shown.text)
+            text = words(shown.text)
+            assert "This page cannot be shown." in text
+            assert what in text.partition("What is wrong with the store")[2], path
+            assert str(tmp_path) not in text
+            tab = path.partition("/")[2].capitalize()
+            assert f'aria-current="page">{tab}<' in shown.text
+        assert (await there.get("/")).status_code == 200
+        assert (await there.get("/studies/people/matches")).status_code == 200
+        sent = await there.post("/studies/people/pay", "/account", form="csv")
+        assert sent.status_code == 400
+        assert "people.sqlite is damaged" in words(sent.text)
+
+    at_site(tmp_path, work)
+
+
+def test_an_error_of_a_sound_store_is_refused_as_before(tmp_path: Path) -> None:
+    async def work(there: Site) -> None:
+        await there.log_in(Role.OWNER)
+        there.laboratory.database.drafts.create(STUDY.name, TEXT, "owner")
+        await there.laboratory.launch(STUDY.name, TEXT)
+        missing = await there.get("/studies/people/participants/nobody")
+        assert missing.status_code == 404
+        assert "What is wrong with the store" not in missing.text
 
     at_site(tmp_path, work)
 

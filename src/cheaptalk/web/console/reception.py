@@ -153,10 +153,18 @@ class Visit:
     @property
     def study(self) -> str:
         """The name of the study whose page it is; empty of another page."""
-        found = re.match(
-            "/studies/([^/]+)/", self.request.scope["path"].removeprefix(self.link(""))
-        )
-        return found[1] if found else ""
+        return self._place[0]
+
+    @property
+    def tab(self) -> str:
+        """The part of the study that the page belongs to; empty of another page."""
+        return self._place[1]
+
+    @property
+    def _place(self) -> tuple[str, str]:
+        path = self.request.scope["path"].removeprefix(self.link(""))
+        match = re.match("/studies/([^/]+)/([^/]*)", path)
+        return (match[1], match[2]) if match else ("", "")
 
     def _with_cookie(self, response: Answer) -> Answer:
         if self._set:

@@ -1,5 +1,7 @@
 """Refusals: the status and the sentence of a page that says why something was not done."""
 
+import re
+
 from fastapi import HTTPException
 from fastapi.exceptions import RequestValidationError
 from sqlalchemy.exc import OperationalError
@@ -40,13 +42,16 @@ def sentence(error: Exception) -> str:
 
     >>> sentence(CheaptalkError("there is no such study"))
     'There is no such study.'
+    >>> sentence(CheaptalkError("pilot.sqlite is damaged"))
+    'pilot.sqlite is damaged.'
     """
     match error:
         case HTTPException(detail=said) if said not in NOT_SAID:
             return str(said)
         case CheaptalkError():
             said = without_folders(str(error))
-            return f"{said[:1].upper()}{said[1:]}."
+            is_file = re.match(r"\S*\w\.\w", said)
+            return f"{said}." if is_file else f"{said[:1].upper()}{said[1:]}."
         case RequestValidationError():
             return "This address cannot be read."
         case OperationalError():

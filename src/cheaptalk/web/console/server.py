@@ -1,8 +1,9 @@
 """The console as a web application, to be mounted under an address of the laboratory."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from argon2 import PasswordHasher
 from fastapi import FastAPI, HTTPException, Request
@@ -11,6 +12,7 @@ from fastapi.middleware.trustedhost import TrustedHostMiddleware
 from fastapi.responses import FileResponse, Response
 from sqlalchemy.exc import OperationalError
 
+from cheaptalk.records import Hurt, StoreError
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.web.console.accounts import Accounts, new_code
 from cheaptalk.web.console.designs.designing import Designing
@@ -30,6 +32,7 @@ from cheaptalk.web.console.studies import (
 from cheaptalk.web.console.team import add_team
 from cheaptalk.web.console.work import Work
 from cheaptalk.web.headers import Headed, page_headers
+from cheaptalk.web.laboratory.damage import Damages
 from cheaptalk.web.laboratory.database import LaboratoryDatabase
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.laboratory.site import make_site
@@ -37,9 +40,16 @@ from cheaptalk.web.laboratory.staff import Role
 from cheaptalk.web.laboratory.standing import standing
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 
+Damage: TypeAlias = Callable[[str], Awaitable[Sequence[Hurt]]]
+"""Returns what is wrong with the store of a study."""
 LIVE = Path(__file__).parent / "live.js"
 CODE_LETTERS = 12
 """Of the code for setting up: 60 bits."""
+
+
+async def no_damage(_name: str) -> list[Hurt]:
+    """Know of no damage."""
+    return []
 
 
 def set_up_code(database: LaboratoryDatabase) -> str:
@@ -59,6 +69,7 @@ def make_console(
     remove: Remove = nothing_else,
     stand: Stand = not_launched,
     launched: Callable[[str], str | None] = nothing_launched,
+    damage: Damage = no_damage,
 ) -> FastAPI:
     """The console of a laboratory; its links lead to wherever it is mounted.
 
@@ -71,6 +82,7 @@ def make_console(
         remove: deletes what else there is of a study, before its design goes.
         stand: tells how a study stands that was launched.
         launched: the text with which one was; None where it was not.
+        damage: returns what is wrong with a study's store.
     """
     accounts = Accounts(database, code, hasher or PasswordHasher())
     reception = Reception(accounts, title)
@@ -83,7 +95,7 @@ def make_console(
         add(reception)
 
     async def refused(request: Request, error: Exception) -> Response:
-        return _refused(reception, request, error)
+        return await _refused(reception, request, error, damage)
 
     for error in (404, 405, 500, HTTPException, RequestValidationError, CheaptalkError,
                   OperationalError):  # fmt: skip
@@ -109,12 +121,26 @@ def make_laboratory(laboratory: Laboratory, code: str = "", title: str = "cheapt
         laboratory.database, laboratory.address, code, title,
         [People(laboratory).add, PayDesk(laboratory).add, Work(laboratory).add],
         remove=laboratory.remove, stand=partial(standing, laboratory), launched=laboratory.launched,
+        damage=Damages(laboratory.folder).of,
     )  # fmt: skip
     return make_site(laboratory, console)
 
 
-def _refused(reception: Reception, request: Request, error: Exception) -> Response:
-    """Say in a page why there is nothing, and give back what somebody wrote."""
+async def _refused(
+    reception: Reception, request: Request, error: Exception, damage: Damage
+) -> Response:
+    """Say in a page why there is nothing, and give back what was typed.
+
+    A page that a damaged store prevents lists what is wrong with the store instead.
+    """
     visit: Visit = getattr(request.state, "visit", None) or Visit(reception, request, None)
-    said = sentence(error)
-    return visit.render("refused.html.jinja", status_of(error), said=said)
+    said, status = sentence(error), status_of(error)
+    may_be_damaged = isinstance(error, StoreError) or status == 500
+    if request.method == "GET" and visit.login and visit.study and may_be_damaged:
+        hurts = await damage(visit.study)
+        if hurts:
+            tab = next((one for one in reception.tabs() if one == visit.tab), "overview")
+            return visit.render(
+                "damaged.html.jinja", name=visit.study, tab=tab, said=said, hurts=hurts
+            )
+    return visit.render("refused.html.jinja", status, said=said)

@@ -1,0 +1,64 @@
+"""Damage: what is wrong with the store of a study whose pages cannot be shown."""
+
+import asyncio
+import time
+
+from cheaptalk.records import Hurt, NoStore, Store, examine
+from cheaptalk.rules import CheaptalkError
+from cheaptalk.web.laboratory.folder import Folder
+from cheaptalk.web.problems import problem_of, without_folders
+
+SECONDS = 10.0
+"""For which a store is examined; ``cheaptalk doctor --deep`` takes as long as it needs."""
+
+
+class _TooLong(Exception):
+    """An examination took too long."""
+
+
+class Damages:
+    """Examines the stores of a laboratory, one at a time, and again only if a file changed.
+
+    Args:
+        folder: of the laboratory.
+    """
+
+    def __init__(self, folder: Folder) -> None:
+        self.folder = folder
+        self._one_at_a_time = asyncio.Lock()
+        self._known: dict[str, tuple[object, list[Hurt]]] = {}
+
+    async def of(self, name: str) -> list[Hurt]:
+        """Return what is wrong with the store of a study; nothing if it is sound or missing."""
+        async with self._one_at_a_time:
+            return await asyncio.to_thread(self._of, name)
+
+    def _of(self, name: str) -> list[Hurt]:
+        if name not in self.folder.names():
+            return []
+        path = self.folder.store(name)
+        log = path.with_name(f"{path.name}-wal")
+        files = [file.stat() for file in (path, log) if file.exists()]
+        stamp = [(file.st_ino, file.st_size, file.st_mtime_ns) for file in files]
+        known = self._known.get(name)
+        if known is None or known[0] != stamp:
+            known = self._known[name] = stamp, self._examined(name)
+        return known[1]
+
+    def _examined(self, name: str) -> list[Hurt]:
+        deadline = time.monotonic() + SECONDS
+
+        def within_time(_done: int, _of: int) -> None:
+            if time.monotonic() > deadline:
+                raise _TooLong
+
+        try:
+            with Store.open(self.folder.store(name)) as store:
+                hurts = examine(store, within_time).hurts
+        except (NoStore, _TooLong):
+            return []
+        except CheaptalkError as error:
+            return [Hurt("the store", without_folders(str(error)))]
+        except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way
+            return [Hurt("the store", problem_of(error, f"the store of {name}"))]
+        return [Hurt(hurt.what, without_folders(hurt.problem)) for hurt in hurts]
