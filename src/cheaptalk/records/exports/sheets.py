@@ -9,7 +9,7 @@ from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 from cheaptalk.records.encoding import data_of, standard_json
 from cheaptalk.records.exports.columns import BOOLEAN, INTEGER, JSON, NUMBER, TEXT, Column
@@ -96,17 +96,56 @@ VALUES: Mapping[str, Writer] = {
 """What a value that is there becomes in a column of each type."""
 
 
-def csv_line(row: Iterable[Any], *, raw: bool = False) -> str:
-    """A row as a line of CSV: text in quotes, so that an absent value is not an empty text.
+class _Unquoted:
+    """A cell that the csv module takes for a number, and writes without quotes.
+
+    Python 3.12's ``csv.QUOTE_STRINGS`` will do for absent values; Python 3.11 lacks it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __float__(self) -> float:
+        raise TypeError("this cell is no number")
+
+
+ABSENT = _Unquoted("")
+BOOLEANS = {True: _Unquoted("true"), False: _Unquoted("false")}
+
+
+def csv_writer(file: TextIO, *, raw: bool = False) -> Sink:
+    """Return what writes rows to a CSV file: text in quotes, and nothing for an absent value.
 
     Args:
-        raw: write texts as they are, those too that a spreadsheet takes for formulas.
+        raw: write texts as they are, even those that a spreadsheet takes for formulas.
+    """
+    write = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n").writerow
+
+    def cell(value: Any) -> Any:
+        if isinstance(value, str):
+            return value if raw else spreadsheet_text(value)
+        if value is None:
+            return ABSENT
+        return BOOLEANS[value] if isinstance(value, bool) else value
+
+    def add(row: Iterable[Any]) -> None:
+        write(map(cell, row))
+
+    return add
+
+
+def csv_line(row: Iterable[Any], *, raw: bool = False) -> str:
+    """Return a row as a line of CSV, as :func:`csv_writer` writes it.
 
     >>> print(csv_line(['Say "yes".', "", None, -0.1, True, "=1+1"]), end="")
     "Say ""yes"".","",,-0.1,true,"'=1+1"
     """
-    write = _raw_cell if raw else _cell
-    return ",".join(["" if found is None else write(found) for found in row]) + "\n"
+    out = StringIO()
+    csv_writer(out, raw=raw)([*row])
+    return out.getvalue()
 
 
 def bare_csv(rows: Iterable[Iterable[str]]) -> str:
@@ -123,30 +162,14 @@ def bare_csv(rows: Iterable[Iterable[str]]) -> str:
     return out.getvalue()
 
 
-def _raw_cell(found: Any) -> str:
-    if isinstance(found, str):
-        return '"' + found.replace('"', '""') + '"' if '"' in found else f'"{found}"'
-    if isinstance(found, bool):
-        return "true" if found else "false"
-    return repr(found)
-
-
-def _cell(found: Any) -> str:
-    return _raw_cell(spreadsheet_text(found) if isinstance(found, str) else found)
-
-
 @contextmanager
 def csv_sink(
     folder: Path, name: str, types: dict[str, str], *, raw: bool = False
 ) -> Iterator[Sink]:
     """A CSV file (RFC 4180, UTF-8) in a folder."""
     with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-        file.write(csv_line(types))
-
-        def add(row: Sequence[Any]) -> None:
-            file.write(csv_line(row, raw=raw))
-
-        yield add
+        csv_writer(file)([*types])
+        yield csv_writer(file, raw=raw)
 
 
 @contextmanager
