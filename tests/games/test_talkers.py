@@ -6,7 +6,8 @@ from typing import Any, get_args
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.games.manners import Manner
+from cheaptalk.games.deal_or_no_deal.talk import speaks_of_items
+from cheaptalk.games.manners import Manner, Topics, manners
 
 MANNERS = get_args(Manner)
 GAMES: dict[str, tuple[dict[str, Any], str, str]] = {
@@ -47,6 +48,13 @@ def test_manners_change_words_and_nothing_else(game: str) -> None:
             assert first.startswith(plain[0])
             assert len(first) > len(plain[0]) + 20
         assert len({words[0] for _, words in said.values()}) == len(MANNERS)
+
+
+def test_no_wording_can_be_read_as_part_of_an_offer() -> None:
+    """A talker reads its own offers, so that "we have lost everything" changed its next move."""
+    topics = dict.fromkeys(Topics._fields, "this")
+    wordings = [text.format_map(topics) for one in manners().values() for text in one.wordings]
+    assert [text for text in wordings if speaks_of_items(text)] == []
 
 
 TACTICS: Mapping[str, Mapping[str, tuple[str, ...]]] = {

@@ -38,8 +38,9 @@ class Conduct(NamedTuple):
     """A player's conduct in a match.
 
     Attributes:
-        course: a digest of all moves of both players without their messages; equal courses are the
-            same moves.
+        course: a digest of the player's moves, of the offers and statements in its messages, and of
+            the match's status. The other player's are left out: a manipulation may state something
+            false itself, and a scripted player's moves follow from those of the player.
         reached: whether the player decided anything after a message of the other.
         reads: whether the player reads text, so that names and wordings reach it.
         yielded: whether it accepted an offer before the last round.
@@ -115,7 +116,7 @@ class Turn(NamedTuple):
 def conduct(record: MatchRecord, result: Result | None, place: str) -> Conduct:
     """Return a place's conduct in a match; ``result`` is None if the match did not finish."""
     base = Conduct(
-        _course(record, result), _reached(record, place), "model" in record.seats[place]["spec"]
+        _course(record, result, place), _reached(record, place), "model" in record.seats[place]["spec"]
     )
     if result is None:
         return base._replace(late=_fails_late(record, place))
@@ -129,17 +130,19 @@ def conduct(record: MatchRecord, result: Result | None, place: str) -> Conduct:
             return base
 
 
-def _course(record: MatchRecord, result: Result | None) -> str:
-    said = {} if result is None else {one.request: one.true for one in statements(result)}
+def _course(record: MatchRecord, result: Result | None, place: str) -> str:
+    stated = {} if result is None else {one.request: one.true for one in statements(result)}
     moves: list[Any] = [record.status.value]
     for answer in record.answers:
+        if answer.seat != place:
+            continue
         action = answer.action or {}
-        done: dict[str, Any] = {
+        move: dict[str, Any] = {
             key: value for key, value in action.items() if key not in WORDS and value is not None
         }
         if isinstance(record.rules, DealOrNoDeal) and action.get("message") and result is not None:
-            done["claim"] = read_offer(action["message"], result.deal.context.counts)
-        moves.append([answer.request, answer.seat, done, said.get(answer.request)])
+            move["claim"] = read_offer(action["message"], result.deal.context.counts)
+        moves.append([answer.request, move, stated.get(answer.request)])
     return sha256(json.dumps(moves, sort_keys=True).encode()).hexdigest()[:16]
 
 
