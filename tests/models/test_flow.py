@@ -498,3 +498,34 @@ def test_a_call_comes_back_when_the_server_asked_it_to_but_not_in_an_hour(clock:
     assert 7 <= soon <= 7.5
     assert never is not None
     assert LONGEST <= never <= LONGEST + 0.5
+
+
+def test_a_call_on_which_a_server_hangs_is_no_overload_and_blocks_no_other() -> None:
+    """Other calls are answered at once meanwhile, so that no queue can have caused the timeout."""
+    now = 0.0
+    lane = Lane("agent/mine", clock=lambda: now, luck=luck())
+    retries, stuck = Retries(lane), lane.go()
+    for _ in range(IN_A_ROW):
+        lane.back(lane.go(), ANSWER)
+    now = 60.0
+    limit = lane.limit
+    assert retries.wait(late(), stuck) is not None
+    lane.back(stuck, late())
+    assert not retries.alone
+    assert lane.limit == limit
+    assert lane.wait() == 0
+
+
+def test_a_call_that_times_out_under_load_is_sent_again_alone() -> None:
+    """Where answers take long for all, being overtaken shows nothing."""
+    now = 0.0
+    lane = Lane("agent/mine", clock=lambda: now, luck=luck())
+    retries, stuck = Retries(lane), lane.go()
+    for _ in range(IN_A_ROW // 2):
+        pair = lane.go(), lane.go()
+        now += 8
+        for place in pair:
+            lane.back(place, ANSWER)
+    assert not lane.hung(stuck)
+    retries.wait(late(), stuck)
+    assert retries.alone

@@ -334,7 +334,7 @@ class Caller:
                 bought = desk.reply_ids.checked(call, received)
                 dollars = desk.purse.prices.paid(call.model, bought)
                 reply = bought.model_copy(update={"dollars": dollars})
-                wait = retries.wait(reply)
+                wait = retries.wait(reply, place)
                 lost = wait is not None or reply.failure is Failure.PROVIDER_ERROR
                 await desk.ledger.settle(number, "failed" if lost else "answered", reply)
             finally:

@@ -102,7 +102,8 @@ class Retries:
 
     Each trouble has its own number of sendings. Overload, or a server that is away, has none: it
     ends with the lane's patience. The last sending of a call that timed out goes out alone, so that
-    no queue can have caused a final timeout: only then does it count against the player. Pauses
+    no queue can have caused a final timeout: only then does it count against the player. A call on
+    which the server hung while it answered others (:meth:`Lane.hung`) need not go out alone. Pauses
     grow with full jitter (drawn from nothing to the longest, so that calls that failed together do
     not come back together), from when the server asked for.
     """
@@ -111,14 +112,20 @@ class Retries:
         self.lane = lane
         self.met: Counter[Trouble] = Counter()
         self.waiting_since = math.inf
+        self._hung = False
 
     @property
     def alone(self) -> bool:
         """Whether the next sending goes out alone: one more timeout would be final."""
-        return self.met[Trouble.TIMED_OUT] == self.lane.sendings[Trouble.TIMED_OUT] - 1
+        final = self.met[Trouble.TIMED_OUT] == self.lane.sendings[Trouble.TIMED_OUT] - 1
+        return final and not self._hung
 
-    def wait(self, reply: Reply) -> float | None:
-        """Seconds until the call is sent again; None where this reply is final."""
+    def wait(self, reply: Reply, sent: "Sent | None" = None) -> float | None:
+        """Return seconds until the call is sent again; None if this reply is final.
+
+        Args:
+            sent: the sending to which the reply belongs, before the lane learns of the reply.
+        """
         if reply.rerouted:
             return 0.0
         trouble = trouble_of(reply)
@@ -127,6 +134,8 @@ class Retries:
         if trouble is Trouble.BROKEN and self.lane.away(reply):
             trouble = Trouble.OVERLOADED
         self.met[trouble] += 1
+        if trouble is Trouble.TIMED_OUT:
+            self._hung = sent is not None and self.lane.hung(sent)
         if trouble is Trouble.OVERLOADED:
             self.waiting_since = min(self.waiting_since, now := self.lane.clock())
             if now - self.waiting_since >= self.lane.patience:
@@ -138,12 +147,21 @@ class Retries:
 
 
 class Sent(NamedTuple):
-    """A call under way: when it went out, in which turn of which lane, and whether alone."""
+    """A call under way.
+
+    Attributes:
+        at: when it went out, by the lane's clock.
+        turn: the turn of the lane in which it went out.
+        lane: the lane.
+        alone: whether it goes out alone.
+        number: how many calls of the lane went out before it.
+    """
 
     at: float
     turn: int
     lane: "Lane"
     alone: bool = False
+    number: int = 0
 
 
 class GivenUp(NamedTuple):
@@ -216,6 +234,8 @@ class Lane:
         self._heard = self._signs = 0.0
         self._row: Counter[Trouble] = Counter()
         self._row_began = 0.0
+        self._sent = 0
+        self._newest_answered = -1
 
     @property
     def width(self) -> int:
@@ -241,6 +261,15 @@ class Lane:
         several = self._row.total() >= IN_A_ROW and not self._is_agent
         return self.answered > 0 and (broken.unreached or several)
 
+    def hung(self, sent: Sent) -> bool:
+        """Whether a server hung on a call that timed out just now, rather than being overloaded.
+
+        It answered at least :data:`IN_A_ROW` calls that went out later, and takes less than a tenth
+        of the timeout for an answer under the present load.
+        """
+        overtaken = self._newest_answered - sent.number >= IN_A_ROW
+        return overtaken and self.round_trip * IN_A_ROW < self.clock() - sent.at
+
     def wait(self, *, alone: bool = False) -> float:
         """Seconds until another call may go out; infinite until one comes back.
 
@@ -259,12 +288,13 @@ class Lane:
         self.in_flight += 1
         self._alone = alone
         self._this_turn += 1
+        self._sent += 1
         now = self.clock()
         if self.in_flight >= self.width:
             self._full_at = now
         if not self._rising:
             self._next = max(now, self._next) + self.round_trip / (SPREAD * self.width)
-        return Sent(now, self._turn, self, alone)
+        return Sent(now, self._turn, self, alone, self._sent - 1)
 
     def back(self, sent: Sent, reply: Reply | None) -> None:
         """Note what a call brought; None where it was given up and nobody knows."""
@@ -277,6 +307,9 @@ class Lane:
         trouble = trouble_of(reply)
         if trouble is None:
             self._hear_answer(sent, current)
+            return
+        if trouble is Trouble.TIMED_OUT and self.hung(sent):
+            self.failures[trouble] += 1
             return
         if not self._row:
             self._row_began = self.clock()
@@ -291,6 +324,7 @@ class Lane:
         weight = 0.1 if self.answered else 1.0
         self.round_trip += weight * (self.clock() - sent.at - self.round_trip)
         self.answered += 1
+        self._newest_answered = max(self._newest_answered, sent.number)
         self.given_up = None
         self._row.clear()
         if current:

@@ -116,7 +116,9 @@ class Turn(NamedTuple):
 def conduct(record: MatchRecord, result: Result | None, place: str) -> Conduct:
     """Return a place's conduct in a match; ``result`` is None if the match did not finish."""
     base = Conduct(
-        _course(record, result, place), _reached(record, place), "model" in record.seats[place]["spec"]
+        _course(record, result, place),
+        _reached(record, place),
+        "model" in record.seats[place]["spec"],
     )
     if result is None:
         return base._replace(late=_fails_late(record, place))
