@@ -94,7 +94,7 @@ def test_things_stand_in_a_line_that_says_what_they_are(things: dict[str, object
     assert [name for name, line in lines.items() if len(line) > 250 or "\n" in line] == []
     assert [name for name, line in lines.items() if " object at 0x" in line] == []
     assert lines["plan"] == "<Plan: seen, 54 matches>"
-    assert lines["progress"] == "<Progress: 54 of 54 matches ended: 54 finished, 0 forfeited>"
+    assert lines["progress"] == "<Progress: 54 of 54 matches ended>"
     assert lines["open table"] == "<Table: bargaining, 0 answers, asks alice>"
     assert lines["frames"] == "<Frames: bargaining (54 rows)>"
 

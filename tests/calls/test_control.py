@@ -118,7 +118,7 @@ def test_a_run_gives_account_while_it_lasts(store: Store) -> None:
         assert run.result(SOON).done == 40
     assert beside(store) == set()
     assert store.backend.mailbox.read_account() is None
-    with pytest.raises(ControlError, match=r'"small" has ended \(40 of 40 matches done\); report'):
+    with pytest.raises(ControlError, match=r'"small" has ended \(40 of 40 matches ended\); report'):
         watch(store.backend.address, "small")
 
 
@@ -265,7 +265,7 @@ def test_who_does_not_run_is_told_why(store: Store, tmp_path: Path) -> None:
     played = study(**with_model())
     ct.run(played, store, models=Canned(), cap=ct.studies.Cap(calls=4))
     assert re.fullmatch(
-        r'"small" is not running \(\d of 6 matches done; the last run halted: the cap on this run '
+        r'"small" is not running \(\d of 6 matches ended; the last run halted: the cap on this run '
         rf"of 4 calls is used up\); go on with: cheaptalk resume small --store {re.escape(path)}",
         told("small"),
     )
@@ -273,7 +273,7 @@ def test_who_does_not_run_is_told_why(store: Store, tmp_path: Path) -> None:
     with store.writing():
         assert "is not being played" in told("small")
     ct.run(played, store, models=Canned())
-    assert told("small").startswith('"small" has ended (6 of 6 matches done); report it with: ')
+    assert told("small").startswith('"small" has ended (6 of 6 matches ended); report it with: ')
     store.register_study("taken_in", {"imported": True})
     assert told("taken_in") == '"taken_in" was imported; there is nothing to play'
     gone = tmp_path / "gone.sqlite"
@@ -364,7 +364,7 @@ def test_a_killed_run_is_not_taken_for_a_living_one(tmp_path: Path, store: Store
             assert state.pid == process.pid
             process.kill()
     assert store.backend.mailbox.read_account()
-    with pytest.raises(ControlError, match=r'"small" is not running \(\d+ of 1,000 matches done'):
+    with pytest.raises(ControlError, match=r'"small" is not running \(\d+ of 1,000 matches ended'):
         watch(store.backend.address, "small")
     with store.writing():
         assert watch(store.backend.address, "small").pid == process.pid, "slow, but alive"

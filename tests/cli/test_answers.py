@@ -22,7 +22,7 @@ def test_a_run_says_how_many_answers_were_of_each_kind(cheaptalk: Command, tmp_p
         done = cheaptalk("run", "small.yaml")
         again = cheaptalk("run", "small.yaml", "--json")
     assert done.status == 0
-    assert "small: 12 of 12 matches done" in done.out
+    assert "small: 12 of 12 matches ended" in done.out
     assert "  12 answers of tiny: 100.0 % unparsable" in done.out.splitlines()
     assert "of fair" not in done.out, "a script's answers say nothing about a model"
     data = json.loads(again.out)
@@ -47,5 +47,5 @@ def test_where_all_went_well_nothing_is_said_of_it(cheaptalk: Command, tmp_path:
     with Server() as server:
         written(tmp_path, server.url)
         done = cheaptalk("run", "small.yaml")
-    assert "6 of 6 matches done" in done.out
+    assert "6 of 6 matches ended" in done.out
     assert "answers:" not in done.out

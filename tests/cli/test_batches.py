@@ -42,7 +42,7 @@ def test_a_study_is_played_in_batches_and_lists_them(cheaptalk: Command, tmp_pat
         )
         done = cheaptalk("run", "small.yaml", *QUICK)
         assert done.status == 0
-        assert "small: 6 of 6 matches done" in done.out
+        assert "small: 6 of 6 matches ended" in done.out
         assert " at the prices of batches, 1 to 3 plies of batches, one after the " in done.err
         assert many["plies"][0] <= len(server.sizes) <= many["plies"][1]
         assert (many["concurrency"], one["concurrency"]) == (100, 1)

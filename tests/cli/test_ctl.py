@@ -19,6 +19,7 @@ STATE = RunState.model_validate(
     {
         "run": "abc", "study": "small", "pid": 1, "started": 0.0, "written": 1.0,
         "state": "running", "planned": 2000, "done": 1500, "live": 64, "failed": 3, "left": 500,
+        "forfeited": 20,
         "per_second": 0.5, "eta": 4000.0, "concurrency": 64, "calls": 12_345, "tokens": 6_789_000,
         "dollars": None, "budget": {"calls": 20_000}, "quiet": 0.0, "replies": {},
         "lanes": [
@@ -62,8 +63,8 @@ def test_the_status_says_how_far_it_is_and_how_each_model_does(
 ) -> None:
     lines = cheaptalk("ctl", "small").out.splitlines()
     assert lines[0] == (
-        "small: running, 1,500 of 2,000 matches done, 64 under way of 64 at once, 3 failed, "
-        "about 1 h 0 min left"
+        "small: running; 1,500 of 2,000 matches ended, 20 of them forfeited; 3 failed; 64 under "
+        "way of 64 at once, about 1 h 0 min left"
     )
     assert lines[1] == "spent: 12,345 of 20,000 calls, 6,789,000 tokens"
     assert lines[3].split() == [

@@ -54,7 +54,7 @@ def test_who_holds_a_store_is_told_before_anything_else(
     held.backend.mailbox.write_account(STATE.model_dump_json())
     assert cheaptalk(*command).err == (
         'error: cheaptalk.sqlite: another cheaptalk is writing to it: process 4321 is at "big" '
-        "(2 of 8 matches done); wait for it to end, or look after it with: "
+        "(2 of 8 matches ended); wait for it to end, or look after it with: "
         "cheaptalk ctl big --store cheaptalk.sqlite\n"
     )
 

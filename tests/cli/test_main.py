@@ -82,7 +82,7 @@ def test_a_quiet_command_prints_results_and_errors_alone(
     assert "small: seed is 1; what is stored has 0" in run(1, "--verbose").err
     done = run(2, "-q")
     assert (done.status, done.err) == (0, "")
-    assert "small: 2 of 2 matches done" in done.out
+    assert "small: 2 of 2 matches ended" in done.out
     assert "with: cheaptalk" not in done.out
     none = cheaptalk(*before_or_behind("--quiet", "resume", "none")[place])
     assert (none.status, none.said[:7]) == (2, "error: ")

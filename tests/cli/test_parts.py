@@ -35,13 +35,13 @@ def test_a_trial_says_what_is_left_and_a_resume_plays_it(
     written(tmp_path, **GAMES)
     done = cheaptalk("run", "small.yaml", "--limit", "2")
     assert done.status == 0
-    assert "small: 2 of 2 matches done (0 before, 2 now" in done.out
+    assert "small: 2 of 2 matches ended (0 before, 2 now" in done.out
     again = "cheaptalk resume small --store cheaptalk.sqlite"
     assert done.out.splitlines()[-1] == f"6 matches of the study left; play the rest with: {again}"
     (known,) = json.loads(cheaptalk("status", "--json").out)["studies"]
     assert (known["planned"], known["matches"], known["halted"]) == (8, {"finished": 2}, None)
     done = cheaptalk("resume", "small", "--game", "bargaining")
-    assert "small: 4 of 4 matches done (1 before, 3 now" in done.out
+    assert "small: 4 of 4 matches ended (1 before, 3 now" in done.out
     done = cheaptalk(*again.split()[1:], "--json")
     assert (json.loads(done.out)["before"], json.loads(done.out)["rest"]) == (5, 0)
     done = cheaptalk("run", "small.yaml", "--limit", "2")
@@ -138,6 +138,6 @@ def test_a_part_in_batches_is_collected_by_itself(
         assert (left.status, server.sizes) == (3, [2])
         assert left.out.splitlines()[-1].endswith("sqlite --batch --limit 2")
         done = cheaptalk("resume", "small", *quick, "--limit", "2")
-        assert (done.status, "2 of 2 matches done" in done.out) == (0, True)
+        assert (done.status, "2 of 2 matches ended" in done.out) == (0, True)
         done = cheaptalk("resume", "small", *quick)
-        assert "small: 6 of 6 matches done (2 before" in done.out
+        assert "small: 6 of 6 matches ended (2 before" in done.out

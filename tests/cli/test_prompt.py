@@ -46,7 +46,7 @@ def test_a_roster_of_scripted_models_plays(cheaptalk: Command, tmp_path: Path) -
     (tmp_path / "tiny.yaml").write_text(json.dumps(study))
     done = cheaptalk("run", str(tmp_path / "tiny.yaml"), "--roster", str(tmp_path / "mine.yaml"))
     assert done.status == 0
-    assert "tiny: 4 of 4 matches done" in done.out
+    assert "tiny: 4 of 4 matches ended" in done.out
 
 
 def test_a_prompt_is_the_messages_of_the_first_question(cheaptalk: Command) -> None:

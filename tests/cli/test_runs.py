@@ -178,11 +178,11 @@ def test_a_run_tells_what_it_did_and_what_to_do_next(cheaptalk: Command, tmp_pat
     done = cheaptalk("run", "small.yaml", "--store", "my store.sqlite")
     assert done.status == 0
     first, last = done.out.splitlines()
-    assert first.startswith("small: 2 of 2 matches done (0 before, 2 now in ")
+    assert first.startswith("small: 2 of 2 matches ended (0 before, 2 now in ")
     assert last == "report it with: cheaptalk report small --store 'my store.sqlite'"
     again = json.loads(cheaptalk("run", "small.yaml", "--store", "my store.sqlite", "--json").out)
     assert again | {"seconds": 0} == {
-        "study": "small", "store": "my store.sqlite", "planned": 2, "before": 2, "played": {},
+        "study": "small", "store": "my store.sqlite", "planned": 2, "forfeited": 0, "before": 2, "played": {},
         "left": 0, "halted": None, "unresolved": 0, "problems": {}, "seconds": 0,
         "waiting": 0, "cache": None, "answers": {}, "cost": None, "dropped": 0, "redealt": 0,
         "set_aside": 0, "rest": 0, "elsewhere": 0, "log_open": False,
@@ -322,7 +322,7 @@ def test_a_run_with_failures_ends_with_1_and_says_which(
 ) -> None:
     done = cheaptalk("run", "small.yaml")
     assert done.status == 1
-    assert "small: 0 of 6 matches done (0 before, 0 now in " in done.out
+    assert "small: 0 of 6 matches ended; 6 failed (0 before, 0 now in " in done.out
     assert (
         'bargaining, tiny / fair: call for "alice" in request 0: no server answers at ' in done.out
     )
@@ -446,7 +446,7 @@ def test_dropped_and_redealt_matches_are_told_everywhere(
     assert (kept["refused"], kept["truncated"], kept["redeals"]) == ("redeal", "keep", 1)
     said = "4 matches dropped from measures, 2 matches dealt afresh"
     done = cheaptalk("run", "small.yaml")
-    assert "small: 4 of 4 matches done (0 before, 4 now in " in done.out
+    assert "small: 4 of 4 matches ended (0 before, 4 now in " in done.out
     assert f"  {said}" in done.out.splitlines()
     again = json.loads(cheaptalk("resume", "small", "--json").out)
     assert (again["planned"], again["dropped"], again["redealt"]) == (4, 4, 2)
@@ -517,7 +517,7 @@ def test_matches_are_set_aside_only_where_that_is_wanted(changed: Command, tmp_p
     assert "allow it with --yes" in refused.said
     assert (tmp_path / "cheaptalk.sqlite").read_bytes() == before
     again = changed("resume", "small")
-    assert (again.status, "9 of 9 matches done (9 before" in again.out) == (0, True)
+    assert (again.status, "9 of 9 matches ended (9 before" in again.out) == (0, True)
     allowed = changed("run", "small.yaml", "--yes")
     assert (allowed.status, "5 matches of earlier forms" in allowed.out) == (0, True)
 

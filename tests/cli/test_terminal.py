@@ -250,7 +250,7 @@ def test_a_bar_shows_how_far_a_run_is(tmp_path: Path) -> None:
         assert "/s" in screen.read_until("/3000") + screen.read_until("small: 3,000 of 3,000")
         status, end = screen.ends()
     assert status == 0
-    assert end.startswith(" matches done (0 before, 3,000 now in ")
+    assert end.startswith(" matches ended (0 before, 3,000 now in ")
 
 
 def test_ctrl_c_stops_a_run_with_processes_without_noise(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from cheaptalk.models import ModelCall, Reply
 from cheaptalk.players import Kind
 from cheaptalk.records import Forfeit, Status, Store
 from cheaptalk.records.exports.exporter import export
+from cheaptalk.web.laboratory.overview import overview
 from tests.conftest import Command
 from tests.fakes import REFUSAL, Canned, late
 
@@ -38,9 +39,36 @@ def table(tmp_path: Path, no_waits: None) -> Path:
     path = tmp_path / "cheaptalk.sqlite"
     progress = ct.run(ct.studies.parse_study(made, "table"), path, models=Canned(answers))
     assert progress.counts == {Status.FORFEITED: 3}
-    assert "3 of 3 matches ended: 0 finished, 3 forfeited" in repr(progress)
+    assert "3 of 3 matches ended, 3 of them forfeited" in repr(progress)
     assert progress.problems == {f"public_goods, {one}": count for one, count in BY.items()}
     return path
+
+
+def test_forfeits_of_earlier_runs_are_counted_wherever_matches_are(
+    table: Path, cheaptalk: Command
+) -> None:
+    """A second run plays nothing, and still does not pass forfeits off as finished."""
+    how_far = "3 of 3 matches ended, 3 of them forfeited"
+    with Store.open(table) as store:
+        study = ct.studies.stored_study(store, "table")
+        progress = ct.run(study, store, models=Canned(answers))
+        assert (progress.before, progress.forfeited, progress.forfeited_before) == (3, 3, 3)
+        assert progress.summary == f"{how_far} (3 before this run)"
+        with pytest.raises(ct.studies.ControlError, match=rf'"table" has ended \({how_far}\)'):
+            ct.studies.watch(store, "table")
+        seen = overview(store, "table")
+        assert seen is not None
+        assert seen.how_far(seen.planned) == how_far
+    assert f"table: {how_far} (3 before, 0 now" in cheaptalk("resume", "table").out
+    assert json.loads(cheaptalk("resume", "table", "--json").out)["forfeited"] == 3
+
+
+def test_a_part_counts_only_its_own_forfeits(table: Path) -> None:
+    with Store.open(table) as store:
+        planned = ct.plan(ct.studies.stored_study(store, "table"))
+        some = ct.studies.Plan.of(planned.study, [*planned.matches][:1])
+        progress = ct.run(some, store, models=Canned(answers))
+        assert progress.summary == "1 of 1 match ended, 1 of them forfeited (1 before this run)"
 
 
 def test_the_store_says_who_forfeited(table: Path) -> None:

@@ -87,7 +87,7 @@ def test_calls_in_flight_come_back_and_a_resume_buys_none_of_them_again(
         assert process.returncode == 128 + stop
         assert said.splitlines()[-1] == HINT
         assert "Traceback" not in said
-        assert re.match(r"small: \d of 6 matches done \(0 before, \d now in ", told)
+        assert re.match(r"small: \d of 6 matches ended \(0 before, \d now in ", told)
         assert f"the study has taken {len(server.calls)} calls, " in told
         with ct.Store.open(tmp_path / "my store.sqlite") as store:
             assert store.studies()[0].counts.keys() <= {"live", "finished"}
@@ -99,7 +99,7 @@ def test_calls_in_flight_come_back_and_a_resume_buys_none_of_them_again(
             capture_output=True,
             text=True,
         )
-    assert "small: 6 of 6 matches done" in again.stdout
+    assert "small: 6 of 6 matches ended" in again.stdout
     keys = Counter(number.rpartition("/")[0] for number in server.calls)
     assert max(keys.values()) == 1, "an answer was bought twice"
     with ct.Store.open(tmp_path / "my store.sqlite") as store:
@@ -125,7 +125,7 @@ def test_a_second_interrupt_does_not_wait_for_calls_in_flight(
     assert process.returncode == 128 + stop
     assert said.splitlines()[-1] == HINT
     assert "Traceback" not in said
-    assert told.startswith("small: 0 of 6 matches done (0 before, 0 now in ")
+    assert told.startswith("small: 0 of 6 matches ended (0 before, 0 now in ")
     assert "the study has taken 2 calls, 2 without a reply" in told
     with ct.Store.open(tmp_path / "my store.sqlite") as store:
         assert store.studies()[0].counts == {"live": 2}

@@ -190,6 +190,7 @@ class Follower:
     def _how_far(self, progress: Progress) -> dict[str, float]:
         found: dict[str, float | None] = {
             "matches/done": progress.done,
+            "matches/forfeited": progress.forfeited,
             "matches/failed": progress.failed,
             "matches/left": progress.left,
         }

@@ -139,7 +139,8 @@ class Control:
         return RunState(
             run=self.run, study=self.study, pid=os.getpid(), started=self.started,
             written=time.time(), state=self._doing(), planned=matches.planned,
-            done=matches.done, failed=matches.failed,
+            done=matches.done, failed=matches.failed, forfeited=matches.forfeited,
+            verb=matches.verb,
             live=desk.live if desk else 0, left=left, per_second=round(rate, 3),
             eta=round(eta, 1) if eta is not None and self._doing() == "running" else None,
             concurrency=desk.concurrency if desk else 0, **_spent(desk),

@@ -16,6 +16,7 @@ from pydantic import Field, ValidationError
 from cheaptalk.models.calls import Frozen
 from cheaptalk.models.model_strings import short_names
 from cheaptalk.records import Store, StoreError, StoreHeld, waiting_batches
+from cheaptalk.records.counts import ended_text
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.errors import first_problem
 
@@ -34,13 +35,21 @@ class ControlError(CheaptalkError):
 class MatchCounts(NamedTuple):
     """How many matches a run has, and how far they are.
 
-    ``seconds_left`` is what the run itself foretells; None where it does not.
+    Attributes:
+        planned: all of them.
+        done: those that have ended, forfeited ones included.
+        failed: those that stopped by an error.
+        seconds_left: what the run itself forecasts; None if it does not.
+        forfeited: the forfeited ones among ``done``.
+        verb: what happened to those that are done, such as ``judged``.
     """
 
     planned: int
     done: int
     failed: int
     seconds_left: float | None = None
+    forfeited: int = 0
+    verb: str = "ended"
 
 
 class LaneState(Frozen):
@@ -78,6 +87,8 @@ class RunState(Frozen):
         started, written: when, in seconds since 1970.
         state: ``stopping`` while the last calls come back.
         planned, done, live, failed, left: matches; ``done`` have ended, in this run or before.
+        forfeited: the forfeited ones among ``done``.
+        verb: what happened to matches that are done: ``ended``, or ``judged`` by a judge's run.
         per_second: matches ended a second, over the last minute.
         eta: seconds until the end, as estimated by the work left of each game; None where nobody
             can tell yet.
@@ -112,6 +123,15 @@ class RunState(Frozen):
     lanes: list[LaneState]
     replies: dict[str, str]
     uncounted: int = 0
+    forfeited: int = 0
+    verb: str = "ended"
+
+    @property
+    def how_far(self) -> str:
+        """How many matches have ended, and how."""
+        return ended_text(
+            self.done, self.planned, forfeited=self.forfeited, failed=self.failed, verb=self.verb
+        )
 
     @property
     def notice(self) -> str:
@@ -191,8 +211,7 @@ def _why_idle(store: Store, study: str) -> str:
         with_providers = sum(one.calls for one in waiting_batches(store, study))
     except StoreError as error:
         return str(error)
-    done, planned = found.done, found.planned
-    how_far = f"{done:,} of {counted(planned, 'match')} done" if planned else f"{done:,} done"
+    done, planned, how_far = found.done, found.planned, found.how_far(found.planned)
     if store.held():
         return (
             f'"{study}" is not being played ({how_far}), though another cheaptalk is writing to '
@@ -254,10 +273,9 @@ def check_free(store: Store) -> None:
 
 def _busy(store: Store, state: RunState) -> str:
     ctl = f"cheaptalk ctl {state.study} --store {shlex.quote(store.name)}"
-    how_far = f"{state.done:,} of {counted(state.planned, 'match')} done"
     return (
         f"{store.name}: another cheaptalk is writing to it: process {state.pid} is at "
-        f'"{state.study}" ({how_far}); wait for it to end, or look after it with: {ctl}'
+        f'"{state.study}" ({state.how_far}); wait for it to end, or look after it with: {ctl}'
     )
 
 

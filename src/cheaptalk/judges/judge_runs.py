@@ -31,6 +31,7 @@ from cheaptalk.models.prices import Prices, load_prices
 from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Store, configuration_digest
 from cheaptalk.records.costs import Cost, cost_of
+from cheaptalk.records.counts import ended_text
 from cheaptalk.records.judgements import (
     GIVEN,
     Judgement,
@@ -106,9 +107,8 @@ class Judging:
     state: RunState | None = None
 
     def __repr__(self) -> str:
-        return brief(
-            self, f"{self.done:,} of {self.matches:,} matches done, {self.failed:,} failed"
-        )
+        how_far = ended_text(self.done, self.matches, failed=self.failed, verb="judged")
+        return brief(self, how_far)
 
     @property
     def judged(self) -> int:
@@ -229,7 +229,7 @@ class _JudgingRun:
         self.known = judged_items(store, study, by.digest)
 
     def matches(self) -> MatchCounts:
-        return MatchCounts(self.state.matches, self.state.done, self.state.failed)
+        return MatchCounts(self.state.matches, self.state.done, self.state.failed, verb="judged")
 
     async def go(
         self, purse: Purse, cache: CallCache | None, concurrency: int, models: Models | None

@@ -48,7 +48,7 @@ def test_a_scripted_study_is_played_to_its_end(tmp_path: Path) -> None:
             assert (await runs.status("small")).stage is RunStage.RUNNING
             done = await reached(runs, RunStage.DONE, RunStage.FAILED)
             assert (done.stage, done.why, done.exit) == (RunStage.DONE, "", 0)
-            assert "8 of 8 matches done" in done.said
+            assert "8 of 8 matches ended" in done.said
             assert done.overview is not None
             assert done.overview.games == {"bargaining": {Status.FINISHED: 8}}
             assert done.overview.failures == {}

@@ -354,9 +354,10 @@ def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
         lines = StatusLine()
 
         def line(progress: ct.Progress) -> None:
-            how_far = f"{name}: {progress.done:,} of {counted(progress.planned, 'match')}"
             share = progress.done / progress.planned if progress.planned else 0.0
-            lines.print(", ".join([how_far, *_beside(progress)]), share)
+            how_far = f"{name}: {progress.done:,} of {counted(progress.planned, 'match')}"
+            parts = [how_far, *_without_result(progress), *_beside(progress)]
+            lines.print(", ".join(parts), share)
 
         yield line
         return
@@ -374,27 +375,28 @@ def _progress(name: str) -> Iterator[Callable[[ct.Progress], None]]:
             rate = now / max(time.monotonic() - started, 1e-9)
             bar.update(
                 task, total=progress.planned, completed=progress.done + progress.failed,
-                rate=f"{rate:,.0f}/s" if now else "", beside=", ".join(_beside(progress)),
+                rate=f"{rate:,.0f}/s" if now else "",
+                beside=", ".join([*_without_result(progress), *_beside(progress)]),
             )  # fmt: skip
 
         yield show
 
 
+def _without_result(progress: ct.Progress) -> list[str]:
+    """How many matches have no result, beside how many have ended."""
+    counts = ((progress.forfeited, "forfeited"), (progress.failed, "failed"))
+    return [f"{count:,} {how}" for count, how in counts if count]
+
+
 def _beside(progress: ct.Progress) -> list[str]:
     """What there is to say of a run besides how far it is."""
-    parts = _not_finished(progress)
+    parts = []
     if progress.seconds_left is not None and progress.left:
         parts.append(f"about {duration(steady(progress.seconds_left))} left")
     if progress.dollars_left and progress.left:
         parts.append(f"about {ct.studies.money(progress.dollars_left)} more")
     parts += state_notes(progress.state)
     return [*parts, progress.batches] if progress.batches else parts
-
-
-def _not_finished(progress: ct.Progress) -> list[str]:
-    """How many matches of this run ended without a result, by how they ended."""
-    counts = ((progress.forfeited, "forfeited"), (progress.failed, "failed"))
-    return [f"{count:,} {how}" for count, how in counts if count]
 
 
 def _resume(study: ct.Study, path: str, options: PlayOptions, left: int | None) -> str:
@@ -432,6 +434,7 @@ def _summarise(
                 "store": ct.records.store_name(path),
                 "planned": progress.planned,
                 "before": progress.before,
+                "forfeited": progress.forfeited,
                 "played": counts,
                 "elsewhere": progress.elsewhere,
                 "left": progress.left,
@@ -453,10 +456,9 @@ def _summarise(
     played = progress.here - progress.before
     others = f", {progress.elsewhere:,} by other runs" if progress.elsewhere else ""
     rate = f", {played / seconds:,.0f} a second" if played else ""
-    failed = "".join(f", {part}" for part in _not_finished(progress))
-    out.print(
-        f"{study.name}: {progress.done:,} of {counted(progress.planned, 'match')} done "
-        f"({progress.before:,} before, {played:,} now in {seconds:,.1f} s{rate}{others}){failed}"
+    say(
+        f"{study.name}: {progress.how_far} ({progress.before:,} before, {played:,} now in "
+        f"{seconds:,.1f} s{rate}{others})"
     )
     for problem, count in progress.problems.most_common(10):
         say(f"  {count:,} x {problem}")

@@ -12,7 +12,7 @@ from cheaptalk.cli import shared
 from cheaptalk.cli.shared import completion
 from cheaptalk.cli.shared.options import CAPS, DEFAULT_STORE, JsonOption, StoreOption, cap_of, pair
 from cheaptalk.cli.shared.printing import out, print_batches, print_json, print_table, say
-from cheaptalk.cli.shared.sentences import counted, spent
+from cheaptalk.cli.shared.sentences import spent
 from cheaptalk.text import duration, steady
 
 TUNED = "auto"
@@ -110,8 +110,8 @@ def _limit(written: str) -> tuple[str, int | None]:
 def _show(state: ct.studies.RunState) -> None:
     left = f", about {duration(steady(state.eta))} left" if state.eta is not None else ""
     say(
-        f"{state.study}: {state.state}, {state.done:,} of {counted(state.planned, 'match')} done, "
-        f"{state.live:,} under way of {state.concurrency:,} at once, {state.failed:,} failed{left}"
+        f"{state.study}: {state.state}; {state.how_far}; {state.live:,} under way of "
+        f"{state.concurrency:,} at once{left}"
     )
     say(f"spent: {spent(state)}")
     if state.lanes:

@@ -10,6 +10,7 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
+from cheaptalk.records.counts import ended_text
 from cheaptalk.records.forfeits import Forfeit
 from cheaptalk.records.identity import Configuration
 from cheaptalk.records.record import SETTLED, MatchRecord, Status
@@ -88,6 +89,13 @@ class StudySummary(NamedTuple):
     def done(self) -> int:
         """How many of its matches have ended and are not played again."""
         return sum(self.counts.get(status, 0) for status in SETTLED)
+
+    def how_far(self, planned: int | None) -> str:
+        """How many matches have ended, and how."""
+        forfeited, failed = (
+            self.counts.get(status, 0) for status in (Status.FORFEITED, Status.FAILED)
+        )
+        return ended_text(self.done, planned, forfeited=forfeited, failed=failed)
 
 
 SHORTFALL = (

@@ -427,10 +427,12 @@ class Adopted(NamedTuple):
     Attributes:
         left: the places, in order, of those that are not in the store or have not ended.
         set_aside: how many others of the study were set aside.
+        forfeited: how many of those that have ended were forfeited.
     """
 
     left: Sequence[int]
     set_aside: int
+    forfeited: int
 
 
 def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False) -> Adopted:
@@ -450,8 +452,9 @@ def adopt(store: Store, study_id: int, ids: Iterable[str], *, only: bool = False
         if fresh:
             _count_in(connection, study_id)
         leaving = _set_others_aside(connection, study_id, count - unknown) if only else 0
+        forfeited = _forfeited(connection) if len(left) < count else 0
         PLANNED.drop(connection)
-    return Adopted(left, leaving)
+    return Adopted(left, leaving, forfeited)
 
 
 STORED = sa.select(matches.c.number).join(PLANNED, PLANNED.c.id == matches.c.id)
@@ -484,6 +487,16 @@ def _unsettled(connection: sa.Connection, study_id: int) -> tuple[list[int], int
         if away or not settled:
             left.append(place)
     return left, unknown, fresh
+
+
+def _forfeited(connection: sa.Connection) -> int:
+    """How many planned matches are in the store as forfeited."""
+    query = (
+        sa.select(sa.func.count()).select_from(PLANNED)
+        .join(matches, matches.c.id == PLANNED.c.id)
+        .where(matches.c.status == Status.FORFEITED.value)
+    )  # fmt: skip
+    return connection.scalar(query) or 0
 
 
 def _count_in(connection: sa.Connection, study_id: int) -> None:

@@ -158,8 +158,8 @@ class Host:
     def matches(self) -> MatchCounts:
         """How many matches were played here, and how far they are."""
         done = sum(self.counts[status] for status in SETTLED)
-        failed = self.counts[Status.FAILED]
-        return MatchCounts(self._begun, done, failed)
+        failed, forfeited = self.counts[Status.FAILED], self.counts[Status.FORFEITED]
+        return MatchCounts(self._begun, done, failed, forfeited=forfeited)
 
     async def play(
         self, match: PlannedMatch, ask_person: AskPerson | None = None, watch: Watch = unwatched

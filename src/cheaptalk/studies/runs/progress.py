@@ -7,6 +7,7 @@ from cheaptalk.calls.cache import CacheUse
 from cheaptalk.calls.orders import RunState
 from cheaptalk.records import Status
 from cheaptalk.records.costs import Cost
+from cheaptalk.records.counts import ended_text
 from cheaptalk.records.exclusions import Excluded
 from cheaptalk.records.record import SETTLED
 from cheaptalk.rules import counted
@@ -22,6 +23,8 @@ class Progress:
         rest: matches of the study that have not ended and that this run is not to play, as its plan
             is a part of the study's.
         elsewhere: matches that other runs of the study have ended meanwhile.
+        forfeited_before, forfeited_elsewhere: the forfeited ones among these; the second is known
+            once this run is over.
         counts: this run's matches by status.
         problems: why matches failed or were forfeited, counted.
         kinds: this run's answers of models and people in matches that ended, by player and kind.
@@ -67,6 +70,8 @@ class Progress:
     cached: CacheUse | None = None
     rest: int = 0
     elsewhere: int = 0
+    forfeited_before: int = 0
+    forfeited_elsewhere: int = 0
     log_open: bool = False
 
     def __repr__(self) -> str:
@@ -98,21 +103,29 @@ class Progress:
         """How many matches have ended, and how.
 
         >>> Progress(3, 0, Counter({Status.FORFEITED: 3})).summary
-        '3 of 3 matches ended: 0 finished, 3 forfeited'
+        '3 of 3 matches ended, 3 of them forfeited'
         >>> Progress(6, 2, Counter({Status.FINISHED: 1, Status.FAILED: 3})).summary
-        '3 of 6 matches ended: 2 before this run, 1 finished, 0 forfeited; 3 failed'
+        '3 of 6 matches ended; 3 failed (2 before this run)'
         """
         parts = [f"{self.before:,} before this run"] if self.before else []
-        parts += [f"{self.counts[status]:,} {status.value}" for status in SETTLED]
         if self.elsewhere:
             parts.append(f"{self.elsewhere:,} by other runs")
-        text = f"{self.done:,} of {counted(self.planned, 'match')} ended: {', '.join(parts)}"
-        return f"{text}; {self.failed:,} failed" if self.failed else text
+        return f"{self.how_far} ({', '.join(parts)})" if parts else self.how_far
+
+    @property
+    def how_far(self) -> str:
+        """How many matches of the plan have ended, and how, whichever run played them."""
+        return ended_text(self.done, self.planned, forfeited=self.forfeited, failed=self.failed)
 
     @property
     def forfeited(self) -> int:
-        """Matches that a player forfeited in this run."""
-        return self.counts[Status.FORFEITED]
+        """Matches of the plan that a player forfeited, before, in this run or in others."""
+        return self.forfeited_here + self.forfeited_elsewhere
+
+    @property
+    def forfeited_here(self) -> int:
+        """Those of them that this run ended, or found."""
+        return self.forfeited_before + self.counts[Status.FORFEITED]
 
     @property
     def done(self) -> int:

@@ -259,6 +259,7 @@ class _Run:
         if not self.store.empty():
             found = adopt(self.store, self.rows.id, matches.ids(start), only=only)
             self.progress.set_aside += found.set_aside
+            self.progress.forfeited_before += found.forfeited
             left = [start + place for place in found.left]
             self.settled.set_all(start, len(matches), but=left)
         self.progress.planned += len(matches) - start
@@ -316,7 +317,12 @@ class _Run:
     def _sum_up(self, halted: str | None) -> None:
         self.progress.halted = halted
         if self._elsewhere():
-            self.progress.elsewhere = self._settled() - self.progress.here
+            statuses = self._statuses()
+            ended = sum(statuses[status] for status in SETTLED)
+            self.progress.elsewhere = ended - self.progress.here
+            self.progress.forfeited_elsewhere = (
+                statuses[Status.FORFEITED] - self.progress.forfeited_here
+            )
         self._note(halted)
         self.progress.excluded = excluded(self.store, self.plan.study.name)
         if self.desk is not None:
@@ -326,10 +332,10 @@ class _Run:
         """How many matches others have ended since this run looked into the store."""
         return self.found + self.shares.elsewhere() - self.past
 
-    def _settled(self) -> int:
-        """How many matches of the plan have ended, wherever."""
-        found = (self.store.statuses(one.id for one in some) for some in chunks(self.plan.matches))
-        return sum(status in SETTLED for known in found for status in known.values())
+    def _statuses(self) -> Counter[Status]:
+        """The matches of the plan that are in the store by status, whoever played them."""
+        parts = (self.store.statuses(one.id for one in some) for some in chunks(self.plan.matches))
+        return Counter(status for part in parts for status in part.values())
 
     def go(self, workers: int) -> None:
         """Play what is left: matches between scripts first, then those with others."""
@@ -487,7 +493,10 @@ class _Run:
 
     def matches(self) -> MatchCounts:
         progress = self.progress
-        return MatchCounts(progress.planned, progress.done, progress.failed, progress.seconds_left)
+        return MatchCounts(
+            progress.planned, progress.done, progress.failed, progress.seconds_left,
+            progress.forfeited,
+        )  # fmt: skip
 
     def note_state(self, state: RunState) -> None:
         self.progress.state = state

@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple, TypeAlias
 from fastapi import HTTPException, Query
 from fastapi.responses import Response
 
+from cheaptalk.records.counts import ended_text
 from cheaptalk.records.people.payouts import dollars_text
 from cheaptalk.rules import game_title
 from cheaptalk.studies.plans.plan import Plan, plan
@@ -200,7 +201,7 @@ class Studies:
             return await self.stand(name)
         except Exception as error:  # noqa: BLE001 - a damaged store may fail in any way
             why = problem_of(error, f"the store of {name}")
-            return Standing("cannot be read", why, 0, 0, 0, None)
+            return Standing("cannot be read", why, 0, ended_text(0, None), 0, 0, None)
 
     async def design(self, visit: Visiting, name: str) -> Response:
         draft = await asyncio.to_thread(self.drafts.read, name)

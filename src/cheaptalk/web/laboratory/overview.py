@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from cheaptalk.records import NoStore, Status, Store
 from cheaptalk.records.costs import Cost
+from cheaptalk.records.counts import ended_text
 from cheaptalk.records.ledger.spending import study_cost
 from cheaptalk.records.record import SETTLED
 from cheaptalk.records.store import schema
@@ -49,6 +50,13 @@ class Overview(NamedTuple):
         """Matches that have ended and are not played again."""
         counts = self.counts
         return sum(counts[status] for status in SETTLED)
+
+    def how_far(self, planned: int | None) -> str:
+        """How many matches have ended, and how."""
+        counts = self.counts
+        return ended_text(
+            self.done, planned, forfeited=counts[Status.FORFEITED], failed=counts[Status.FAILED]
+        )
 
     @property
     def mark(self) -> list[object]:

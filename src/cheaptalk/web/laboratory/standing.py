@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from cheaptalk.records.counts import ended_text
 from cheaptalk.records.people.payouts import balance_of
 from cheaptalk.web.laboratory.laboratory import Laboratory
 from cheaptalk.web.participants.experiment import Experiment
@@ -45,6 +46,7 @@ class Standing(NamedTuple):
         stage: in a word or two, such as ``open`` to people, ``running`` or ``done``.
         why: it stopped, failed or cannot be opened; empty else.
         matches: that have ended.
+        how_far: how many these are of those planned, and how they ended.
         calls: to models, bought.
         dollars: that these cost, as far as prices are known.
         people: who take part; None of a study without.
@@ -53,6 +55,7 @@ class Standing(NamedTuple):
     stage: str
     why: str
     matches: int
+    how_far: str
     calls: int
     dollars: float
     people: Turnout | None
@@ -67,14 +70,16 @@ async def standing(laboratory: Laboratory, name: str) -> Standing | None:
     if laboratory.launched(name) is None:
         return None
     if name in laboratory.broken:
-        return Standing("cannot be opened", laboratory.broken[name], 0, 0, 0, None)
+        why = laboratory.broken[name]
+        return Standing("cannot be opened", why, 0, ended_text(0, None), 0, 0, None)
     opened = laboratory.open.get(name)
     if opened is None:
         status = await laboratory.runs.status(name)
         stage, why, people = status.stage.value, status.why, None
         account = status.account
         if account is not None:
-            return Standing(stage, why, account.done, account.calls, account.dollars or 0, people)
+            how_far, dollars = account.how_far, account.dollars or 0
+            return Standing(stage, why, account.done, how_far, account.calls, dollars, people)
         seen = status.overview
     else:
         experiment = opened.supervisor.experiment
@@ -82,5 +87,6 @@ async def standing(laboratory: Laboratory, name: str) -> Standing | None:
         why, people = "", Turnout.of(experiment)
         seen = await laboratory.runs.overviews.of(name)
     if seen is None:
-        return Standing(stage, why, 0, 0, 0, people)
-    return Standing(stage, why, seen.done, seen.cost.calls, seen.cost.dollars or 0, people)
+        return Standing(stage, why, 0, ended_text(0, None), 0, 0, people)
+    how_far, cost = seen.how_far(seen.planned), seen.cost
+    return Standing(stage, why, seen.done, how_far, cost.calls, cost.dollars or 0, people)
