@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from ipaddress import ip_address
 from socket import create_connection
 from typing import Any, ParamSpec, TypeVar
 
@@ -159,7 +160,7 @@ def cluster(on: str) -> Iterator[Cluster]:
     joined = not ray.is_initialized()
     if joined:
         try:
-            ray.init(None if on == "ray" else on, **QUIET)
+            _join(ray, on)
         except (ConnectionError, RuntimeError, ValueError) as error:
             said = first_line(error)
             raise CheaptalkError(
@@ -181,6 +182,63 @@ def cluster(on: str) -> Iterator[Cluster]:
             ray.shutdown()
         else:
             machines.leave()
+
+
+def _join(ray: Any, on: str) -> None:
+    """Connect to a cluster; with ``ray``, start a new one here if none runs.
+
+    Raises:
+        CheaptalkError: none could be started here.
+    """
+    if on != "ray" or os.environ.get("RAY_ADDRESS"):
+        ray.init(None if on == "ray" else on, **QUIET)
+        return
+    try:
+        ray.init("auto", **QUIET)
+    except ConnectionError:
+        _start(ray)
+
+
+def _start(ray: Any) -> None:
+    """Start a cluster of this machine that listens on loopback only.
+
+    Anyone who reaches a cluster's ports may run programs on it.
+
+    Raises:
+        CheaptalkError: it does not start, or listens beyond this machine.
+    """
+    try:
+        with loopback_only():
+            ray.init("local", include_dashboard=False, **QUIET)
+    except Exception as error:  # Ray raises it bare
+        ray.shutdown()
+        raise CheaptalkError(
+            f"ray: no cluster could be started here ({first_line(error)}); Ray gives its own "
+            "processes 15 seconds to start, so try again when this machine is less busy"
+        ) from error
+    addresses = [node["NodeManagerAddress"] for node in ray.nodes()]
+    if not all(ip_address(address).is_loopback for address in addresses):
+        ray.shutdown()
+        raise CheaptalkError(
+            f"ray: the new cluster would listen on {', '.join(addresses)}, where others may run "
+            "programs on it; start one yourself with: ray start --head, and set RAY_ADDRESS"
+        )
+
+
+@contextmanager
+def loopback_only() -> Iterator[None]:
+    """Let a cluster that Ray starts meanwhile listen on loopback, as it does on Windows and macOS.
+
+    Ray replaces a loopback address that it is given with one that others can reach, unless
+    clusters of several machines are switched off.
+    """
+    constants = import_module("ray._private.ray_constants")
+    before = constants.ENABLE_RAY_CLUSTER
+    constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = before
 
 
 @contextmanager

@@ -182,7 +182,8 @@ def test_a_run_tells_what_it_did_and_what_to_do_next(cheaptalk: Command, tmp_pat
     assert last == "report it with: cheaptalk report small --store 'my store.sqlite'"
     again = json.loads(cheaptalk("run", "small.yaml", "--store", "my store.sqlite", "--json").out)
     assert again | {"seconds": 0} == {
-        "study": "small", "store": "my store.sqlite", "planned": 2, "forfeited": 0, "before": 2, "played": {},
+        "study": "small", "store": "my store.sqlite", "planned": 2, "before": 2, "played": {},
+        "forfeited": 0,
         "left": 0, "halted": None, "unresolved": 0, "problems": {}, "seconds": 0,
         "waiting": 0, "cache": None, "answers": {}, "cost": None, "dropped": 0, "redealt": 0,
         "set_aside": 0, "rest": 0, "elsewhere": 0, "log_open": False,

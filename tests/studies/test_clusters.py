@@ -247,3 +247,61 @@ def test_a_machine_is_lost_and_the_server_of_the_store_restarts(
     assert counts == {"small": {"finished": 8_000}, "live": {"finished": 80}}
     assert cost.calls - cost.uncounted == len({one.rpartition("/")[0] for one in server.calls})
     assert cost.calls - cost.uncounted <= answered <= cost.calls
+
+
+class Starting:
+    """Ray where no cluster runs, which starts one that listens at an address."""
+
+    def __init__(self, address: str, problem: str = "") -> None:
+        self.address, self.problem = address, problem
+        self.asked: list[str | None] = []
+        self.stopped = False
+
+    def init(self, address: str | None, **_: Any) -> None:
+        self.asked.append(address)
+        if address == "auto":
+            raise ConnectionError("no cluster runs")
+        if self.problem:
+            raise Exception(self.problem)  # as Ray does
+        services: Any = import_module("ray._private.services")
+        self.address = self.address or services.get_node_ip_address()
+
+    def nodes(self) -> list[dict[str, str]]:
+        return [{"NodeManagerAddress": self.address}]
+
+    def shutdown(self) -> None:
+        self.stopped = True
+
+
+def test_a_new_cluster_of_this_machine_listens_on_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    constants: Any = import_module("ray._private.ray_constants")
+    monkeypatch.setattr(constants, "ENABLE_RAY_CLUSTER", True)
+    ray = Starting("")
+    cluster._join(ray, "ray")
+    assert (ray.asked, ray.address) == (["auto", "local"], "127.0.0.1")
+    assert constants.ENABLE_RAY_CLUSTER is True
+
+
+def test_a_cluster_that_runs_is_joined_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "10.0.0.1:6379")
+    ray = Starting("10.0.0.1")
+    cluster._join(ray, "ray")
+    cluster._join(ray, "ray://host:10001")
+    assert (ray.asked, ray.stopped) == ([None, "ray://host:10001"], False)
+
+
+@pytest.mark.parametrize(
+    ("ray", "message"),
+    [
+        (Starting("192.0.2.2"), r"ray: the new cluster would listen on 192\.0\.2\.2, where others"),
+        (Starting("", "timed out during startup"), r"could be started here \(timed out during st"),
+    ],
+)
+def test_a_new_cluster_that_is_not_safe_or_does_not_start_is_refused(
+    ray: Starting, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    with pytest.raises(ct.CheaptalkError, match=message):
+        cluster._join(ray, "ray")
+    assert ray.stopped
