@@ -95,6 +95,20 @@ def _perhaps() -> str:
 
 
 @contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """Hold back signals to stop until the end; Windows cannot."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    stopping = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)  # and what waited is heard
+
+
+@contextmanager
 def undisturbed() -> Iterator[None]:
     """Do something to its end before a signal to stop is heard.
 
@@ -104,16 +118,12 @@ def undisturbed() -> Iterator[None]:
     listening = current_thread() is main_thread()
     if listening:
         before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
-    stopping = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
     try:
-        yield
+        with _signals_blocked():
+            yield
     finally:
-        try:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)  # and what waited is heard
-        finally:
-            if listening:
-                signal.signal(signal.SIGINT, before)
+        if listening:
+            signal.signal(signal.SIGINT, before)
     if heard and callable(before):
         before(heard[0], None)
 

@@ -6,7 +6,9 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from getpass import getuser
 from pathlib import Path
+from stat import S_ISDIR
 from tempfile import TemporaryDirectory, gettempdir
 from typing import TypeAlias
 from urllib.parse import quote
@@ -19,6 +21,8 @@ from cheaptalk.records.store.backend import Backend, NoStore, StoreError, StoreH
 from cheaptalk.whole_files import whole_file
 
 BUSY = "another program is writing to it; wait for it to end, or stop it"
+LOCK_FOLDERS = 10
+"""Names that a folder of locks may have, so that others who own some do no harm."""
 READER_TIMEOUT = 1_000
 """Milliseconds for which a checkpoint waits for readers."""
 AGAIN = "close what reads it, and delete once more"
@@ -122,15 +126,7 @@ class SqliteBackend(Backend):
         yield Path(f"{self.path}.lock")
         store = _identity(self.path)
         if store is not None:
-            folder = Path(gettempdir()) / f"cheaptalk-locks-{os.getuid()}"
-            with suppress(FileExistsError):
-                folder.mkdir(mode=0o700)
-            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-                raise StoreError(
-                    f"{folder} belongs to another user, and locks of stores are kept there; "
-                    "remove it, or set TMPDIR to a folder of your own"
-                )
-            yield folder / f"{store[0]}-{store[1]}.lock"
+            yield _lock_folder() / f"{store[0]}-{store[1]}.lock"
 
     def _watch(self, file: Path) -> None:
         """Note which file is at a path, if that is not noted yet."""
@@ -318,6 +314,31 @@ def address(path: Path) -> sa.URL:
     frozen = {} if log.exists() and log.stat().st_size else {"immutable": "1"}
     place = f"file:{quote(str(path.absolute()))}"
     return sa.URL.create("sqlite", database=place, query={"mode": "ro", "uri": "true", **frozen})
+
+
+def _lock_folder() -> Path:
+    """Return a temporary folder of this user for locks that outlive a removed lock file.
+
+    Another user may own the folder of the first name; the next name is tried then.
+
+    Raises:
+        StoreError: no such folder can be made.
+    """
+    user = os.getuid() if hasattr(os, "getuid") else None  # Windows has temporary folders by user
+    base = Path(gettempdir()) / f"cheaptalk-locks-{getuser() if user is None else user}"
+    for folder in (base, *(base.with_name(f"{base.name}-{n}") for n in range(1, LOCK_FOLDERS))):
+        try:
+            with suppress(FileExistsError):
+                folder.mkdir(mode=0o700)
+            found = folder.lstat()
+        except OSError as error:
+            raise StoreError(f"locks cannot be kept in {folder}: {error.strerror}") from None
+        if S_ISDIR(found.st_mode) and user in (None, found.st_uid):
+            return folder
+    raise StoreError(
+        f"{base} and the {LOCK_FOLDERS - 1} names after it belong to other users, and locks of "
+        "stores are kept there; set TMPDIR to a folder of your own"
+    )
 
 
 def _set_up(connection: sqlite3.Connection, _: object) -> None:

@@ -22,7 +22,8 @@ LAST_GRACE = 10.0
 """Seconds that it then has; what does not end by itself is killed, and loses nothing recorded."""
 ERROR = re.compile(r"^error: (.*)", re.MULTILINE | re.DOTALL)
 """What a command says that fails, behind all else."""
-HALTS = {-signal.SIGTERM, -signal.SIGKILL, *(128 + one for one in (signal.SIGINT, signal.SIGTERM))}
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no SIGKILL
+HALTS = {-signal.SIGTERM, -KILL, *(128 + one for one in (signal.SIGINT, signal.SIGTERM))}
 """Exit statuses of commands that were stopped."""
 
 
