@@ -99,6 +99,10 @@ def test_a_malformed_crossing_is_rejected_in_one_sentence(cross: Any, message: s
             "; to make a player of each value, write seller: {cross: {power: [2, 8]}}",
         ),
         (
+            {"seller": {"strategy": "boulware", "cros": {"power": [2, 8]}}},
+            "; factors are listed under cross",
+        ),
+        (
             {"seller": {"model": "a/b", "cross": {"framing": ["x", "y"]}}},
             "; name what each level sets: framing: {x: {SETTING: VALUE}, y: {SETTING: VALUE}}",
         ),
@@ -144,6 +148,21 @@ def test_the_command_plan_shows_crossings(cheaptalk: Command, tmp_path: Path) ->
 def test_factors_belong_to_players_of_the_study() -> None:
     with pytest.raises(ct.StudyError, match='factors: "b" is not a player of this study'):
         ct.studies.parse_study(spec(factors={"b": {"x": "y"}}), "x")
+
+
+@pytest.mark.parametrize(
+    ("factors", "message"),
+    [
+        (
+            {"seller/0.5/plain": {"share": "9"}},
+            r"factors\.seller/0\.5/plain: cross sets the levels",
+        ),
+        (3, "factors: should be a mapping"),
+    ],
+)
+def test_factors_that_contradict_cross_are_rejected(factors: Any, message: str) -> None:
+    with pytest.raises(ct.StudyError, match=message):
+        crossed(factors=factors)
 
 
 def test_frames_have_a_column_for_each_factor_of_a_seat(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ anything. The players here are ``seller/gpt-4o/gain``, ``seller/gpt-4o/loss`` an
 
 import re
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple, TypeAlias
@@ -175,6 +176,9 @@ def crossing_advice(players: object, message: str) -> str:
         about = f"players.{label}"
         if not isinstance(entry, Mapping) or not message.startswith((f"{about}.", f"{about}: ")):
             continue
+        misspelt = get_close_matches(CROSS, map(str, entry), 1)
+        if misspelt and f'unknown key "{misspelt[0]}"' in message:
+            return f"; factors are listed under {CROSS}"
         lists = {key: value for key, value in entry.items() if _is_listed(value)}
         wrong = message.removeprefix(about).lstrip(".: ")
         if any(wrong.startswith((f"{key}: ", f'unknown key "{key}"')) for key in lists):
@@ -243,6 +247,22 @@ def cross_pairing(pairing: Any, cells: Mapping[str, Sequence[str]]) -> Any:
             counts = row.values() if isinstance(row, Mapping) else ()
             seatings.append(dict(zip(labels, counts, strict=True)) if counts else [*labels])
     return seatings
+
+
+def with_crossed(written: object, crossed: FactorTable) -> object:
+    """Return a study's factors with those of the players that crossing made.
+
+    Raises:
+        ValueError: the study gives such a player other levels.
+    """
+    if not isinstance(written, Mapping):
+        return written
+    for label, levels in crossed.items():
+        if label in written and written[label] != levels:
+            raise ValueError(
+                f"factors.{label}: cross sets the levels of this player already; remove it here"
+            )
+    return {**written, **crossed}
 
 
 def check_factors(factors: Mapping[str, Mapping[str, str]], players: Mapping[str, Any]) -> None:

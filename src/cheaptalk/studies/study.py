@@ -37,6 +37,7 @@ from cheaptalk.studies.factors import (
     cross_pairing,
     cross_players,
     crossing_advice,
+    with_crossed,
 )
 from cheaptalk.studies.people.protocol import Protocol
 from cheaptalk.yaml_files import read_yaml as read_file
@@ -63,8 +64,7 @@ def joined(data: Mapping[str, Any]) -> dict[str, Any]:
     crossing = cross_players(players)
     players = crossing.players
     if crossing.cells:
-        known = study.get("factors") or {}
-        study["factors"] = {**known, **crossing.factors}
+        study["factors"] = with_crossed(study.get("factors") or {}, crossing.factors)
         study["pairing"] = cross_pairing(study.get("pairing", "all"), crossing.cells)
         study["games"] = [_with_cells(grid, crossing.cells) for grid in study.get("games") or []]
     shared = study.get("models") or {}
