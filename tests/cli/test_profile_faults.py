@@ -29,7 +29,7 @@ BATTERY: dict[str, Any] = {
     },
 }  # fmt: skip
 PAGES = {"me-profile.html", "me-profile.json"}
-KEPT = "left, what was played is kept, and no page is written yet; go on with: cheaptalk profile "
+KEPT = "left, what was played is kept; go on with: cheaptalk profile "
 Profiled = Callable[..., Done]
 
 
@@ -129,9 +129,12 @@ def test_a_profile_that_is_halted_says_what_is_kept_and_the_same_command_goes_on
     done = profiled("script/legal", "--max-calls", "3")
     assert done.status == 4
     assert "halted: the cap on this run of 3 calls is used up" in done.out
-    assert f"{KEPT}script/legal --name me" in done.out.splitlines()[-1]
+    assert f"{KEPT}script/legal --name me" in " ".join(done.out.split())
+    said = " ".join(done.said.split())
+    assert "2 matches of the study not played; all numbers are of the 2 matches of me" in said
     assert "resume" not in done.out + done.err
-    assert names(tmp_path) == {"cheaptalk.sqlite"}
+    assert names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
+    assert json.loads((tmp_path / "me-profile.json").read_text())["unplayed_matches"] == 2
     assert profiled("script/legal").status == 0
     assert names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
     calls = asked(tmp_path)
@@ -244,7 +247,7 @@ def test_an_agent_that_crashes_on_some_requests_gets_a_page_of_the_other_matches
     said = " ".join(done.said.split())
     assert "16 matches failed: 16 x " in said
     assert reason in said
-    assert "all numbers are of the other 16 of 32; play them again with: cheaptalk profile" in said
+    assert "all numbers are of the 16 matches of me that ended; play them with: cheaptalk" in said
     data = json.loads((tmp_path / "me-profile.json").read_text())
     assert sum(data["failed_matches"].values()) == 16
     assert data["numbers"]["ended"]["value"] == 1, "a crash of the harness is no forfeit"

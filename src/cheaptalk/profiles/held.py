@@ -47,8 +47,8 @@ COUNTS = ("match", "deal")
 
 def held_parts(profile: Profile, held: Held) -> Iterator[RecipePart]:
     """The parts of a page that stand before its themes: failed matches, gates and changes."""
-    if profile.failures:
-        yield RecipePart("Failed matches", "", partial(_failures, profile))
+    if profile.failed:
+        yield RecipePart("Matches without a result", "", partial(_failures, profile))
     if held.decisions:
         yield RecipePart("Gates", "", partial(_gates, held))
     if held.changes:
@@ -56,8 +56,8 @@ def held_parts(profile: Profile, held: Held) -> Iterator[RecipePart]:
 
 
 def _failures(profile: Profile, _: Evidence) -> Iterator[Shown]:
-    """Matches that failed for another reason than play, such as a server that broke. They are
-    neither forfeits nor in any number; the same command plays them again.
+    """Matches that failed for another reason than play, such as a server that broke, or that a
+    halted run left. They are neither forfeits nor in any number; the same command plays them.
     """
     yield Answer(f"{profile.failed}.")
 

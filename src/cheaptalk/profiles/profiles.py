@@ -106,6 +106,7 @@ class Profile:
         numbers: by key.
         failures: why matches of the player failed, and how many did; they are in no number.
         examination: every weakness of the battery, the findings first, the worst at the top.
+        unplayed: how many matches of the study were not played; they are in no number either.
     """
 
     player: str
@@ -116,19 +117,22 @@ class Profile:
     numbers: Mapping[str, Number]
     failures: Mapping[str, int] = field(default_factory=dict)
     examination: Examination = field(default_factory=partial(Examination, ()))
+    unplayed: int = 0
 
     def __repr__(self) -> str:
         return brief(self, f"{self.player} by {self.battery.name}, {self.size}")
 
     @property
     def failed(self) -> str:
-        """How many matches failed and why, in a sentence; empty if none did."""
-        if not self.failures:
+        """How many matches failed and why, or were not played, in a sentence; empty if none."""
+        parts = [failed_text(self.failures)] if self.failures else []
+        if self.unplayed:
+            parts.append(f"{counted(self.unplayed, 'match')} of the study not played")
+        if not parts:
             return ""
-        count = sum(self.failures.values())
         ended = self.seats.filter(player=self.player)["match"].n_unique()
-        rest = f"all numbers are of the other {ended:,} of {ended + count:,}"
-        return f"{failed_text(self.failures)}; {rest}"
+        rest = f"all numbers are of the {counted(ended, 'match')} of {self.player} that ended"
+        return "; ".join([*parts, rest])
 
     @property
     def mostly_forfeited(self) -> bool:
@@ -157,7 +161,7 @@ class Profile:
             "format": FORMAT, "player": self.player, "battery": self.battery.name,
             "size": self.size, "study": self.study, "draws": bool(mine["draws"].any()),
             "matches": mine["match"].n_unique(),
-            "failed_matches": dict(self.failures),
+            "failed_matches": dict(self.failures), "unplayed_matches": self.unplayed,
             "calls": int(mine["calls"].sum()),
             "tokens": int(mine["tokens"].sum()) if "tokens" in self.numbers else None,
             "dollars": float(mine["dollars"].sum()),

@@ -134,16 +134,15 @@ def profile(
         check_writable(page, file, *([] if junit is None else [junit]))
         if against is not None and against.resolve() in (file.resolve(), page.resolve()):
             raise ct.CheaptalkError(f"--against {against} would be written over; set --data apart")
-        try:
-            playing = replace(options, allow_failures=True)
-            played = play_study(study.name, study, store, playing, again=retyped(context))
-        except typer.Exit:
-            raise typer.Exit(UNPLAYED) from None
+        playing = replace(options, allow_failures=True)
+        played = play_study(study.name, study, store, playing, again=retyped(context))
         if notice := _if_asked_nothing(label, entry, played):
             say(notice, to=errors if against else err, whole=True)
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
             with _unplayed():
                 found = ct.profiles.profile_of(opened, study.name, label, entry, chosen, size)
+            unplayed = max(0, played.left + played.rest - sum(found.failures.values()))
+            found = replace(found, unplayed=unplayed)
             forfeits = _forfeits(found, store)
             changed = [] if earlier is None else ct.profiles.changes(found, earlier)
             decisions = [ct.profiles.decide(found, one, changed) for one in gates]
@@ -160,16 +159,14 @@ def profile(
         })  # fmt: skip
     else:
         _tell(found, decisions, changed, page, file)
-    if found.failures:
-        say(f"{found.failed}; play them again with: {retyped(context)}", to=errors, whole=True)
+    if found.failed:
+        say(f"{found.failed}; play them with: {retyped(context)}", to=errors, whole=True)
     if forfeits is not None:
         say(forfeits, to=errors, whole=True)
     status = ct.profiles.status(decisions) if forfeits is None else 1
-    raise typer.Exit(status or _status_of_failures(found, options))
-
-
-def _status_of_failures(found: ct.profiles.Profile, options: PlayOptions) -> int:
-    return UNPLAYED if found.failures and not options.allow_failures else 0
+    unfinished = played.left > sum(found.failures.values())
+    failed = found.failures and not options.allow_failures
+    raise typer.Exit(status or (UNPLAYED if unfinished or failed else 0))
 
 
 def _if_asked_nothing(label: str, entry: ct.players.RosterEntry, played: ct.Progress) -> str:

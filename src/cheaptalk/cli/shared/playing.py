@@ -180,7 +180,8 @@ def play_study(
         players, rosters: those of the command line, whom a pairing must seat.
         again: the command that goes on, if that is not ``cheaptalk resume``. A run that leaves
             nothing then says nothing at its end, nor does one that leaves failed matches only if
-            ``options`` allow failures: the caller reports them.
+            ``options`` allow failures. One that leaves others returns, too: the caller reports
+            what was played and what was not.
 
     Raises:
         CheaptalkError: it cannot be played.
@@ -226,11 +227,21 @@ def play_study(
     played = not progress.left or (options.allow_failures and not progress.halted)
     if again is None or not played or progress.waiting:
         _summarise(study, path, progress, time.monotonic() - started, options, again)
+    if again is None:
+        _exit_unless_played(progress, options)
+    return progress
+
+
+def _exit_unless_played(progress: ct.Progress, options: PlayOptions) -> None:
+    """End with the exit status of a run that leaves matches.
+
+    Raises:
+        Exit: it does.
+    """
     if progress.waiting:
         raise typer.Exit(WAITING)
     if progress.left and (progress.halted or not options.allow_failures):
         raise typer.Exit(1)
-    return progress
 
 
 def _run(
@@ -427,6 +438,10 @@ def _summarise(
     again: str | None,
 ) -> None:
     counts = {status.value: count for status, count in progress.counts.items()}
+    if options.json and again is not None:  # the caller prints JSON of its own
+        if progress.halted:
+            say(f"halted: {progress.halted}", to=err, whole=True)
+        return
     if options.json:
         print_json(
             {
@@ -510,7 +525,7 @@ def _next_step(
     used_up = progress.used_up >= progress.left
     again = f"cheaptalk run FILE {where}{_options(options, progress.left)}"
     on = typed or _resume(study, path, options, progress.left)
-    left += "" if typed is None else ", what was played is kept, and no page is written yet"
+    left += "" if typed is None else ", what was played is kept"
     if progress.short and progress.uncountable:
         return f"{left}; cap calls instead of tokens and dollars in the study's file, then: {again}"
     if progress.short or used_up:
