@@ -31,6 +31,7 @@ LIMITS = (None, 1, 100)
 """Calls in flight: as many as one batch, or a number set by hand."""
 BATCH_SECONDS = 0.01
 DEADLINE = 2 * BATCH_SECONDS
+REAL_DEADLINE = 60.0
 CONCURRENCY = 100
 
 
@@ -112,7 +113,7 @@ def play(matches: int, limit: int | None, model: str | None = None) -> Outcome:
         limit: calls in flight; None for the model's batch size.
         model: a real model; without one, the slow generator answers.
     """
-    player = {"model": model or "hf/slow", "deadline": 60 if model else DEADLINE}
+    player = {"model": model or "hf/slow", "deadline": REAL_DEADLINE if model else DEADLINE}
     study = ct.studies.parse_study({
         "name": "queue", "deals": matches, "pairing": "self",
         "games": [{"game": "public_goods", "fixed": {"players": 4, "rounds": 2}}],
