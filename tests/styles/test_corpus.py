@@ -1,7 +1,7 @@
 """Replies that were read and labelled by hand: no invented move, and few false refusals.
 
 Each line of ``corpus.jsonl`` is a reply, the type of the requested action, and the action that a
-human referee takes the reply for, or null. The parts ``held-out-2`` to ``held-out-5`` were labelled
+human referee takes the reply for, or null. The parts ``held-out-2`` to ``held-out-6`` were labelled
 before the rule was tried on them, ``held-out-2`` before the rule was written. ``held-out-4`` was
 written against the lists of the rule's words; ``misread`` marks what is still read there.
 """

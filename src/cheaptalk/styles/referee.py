@@ -19,6 +19,7 @@ from typing import NamedTuple
 from cheaptalk.styles.json_objects import Braced
 from cheaptalk.styles.reply_words import (
     ADDITION,
+    CAUSE,
     CONDITION,
     CONNECTIVES,
     CONTEXT,
@@ -142,27 +143,29 @@ def _fills_lines(before: str, after: str, vocabulary: Vocabulary) -> bool:
 def _announces(sentence: str, vocabulary: Vocabulary) -> bool:
     """Whether words only announce an answer, as "Here is my final offer:" does."""
     clause = re.sub(r"[:\uff1a]\W*$|[-=]>$", "", sentence).casefold().replace("\u2019", "'")
-    if re.search(r"[^\w\s',.!()*_`-]", clause):
+    if re.search(r"[^\w\s',.:!()*_`-]", clause):
         return False
     words = re.findall(r"[\w']+", ADDITION.sub("", CONTEXT.sub("", clause)))
     verbs = VERBS | vocabulary.own
-    acts = any(subject in ("i", "i'll") and verb in verbs for subject, verb in pairwise(words))
-    known = NOUNS | FILLERS | (verbs if acts else frozenset())
+    acts = any(
+        before in ("i", "i'll", "will") and verb in verbs for before, verb in pairwise(words)
+    )
+    known = NOUNS | FILLERS | (verbs if acts else vocabulary.own)
     return CONNECTIVES.issuperset(words) or (
         (acts or not NOUNS.isdisjoint(words))
-        and all(word in known or word.isdigit() for word in words)
+        and all(word in known or (word.isdigit() and "round" in words) for word in words)
     )
 
 
 def _finishes(sentence: str, before: str) -> bool:
     """Whether what precedes an answer ends in a statement that is not about the answer."""
-    is_finished = FINISHED.search(sentence.rstrip("$ ")) or LIST_ITEM.search(before)
+    if POINTER.search(sentence) or DISCLAIMER.search(sentence):
+        return False
+    if LIST_ITEM.search(before):
+        return True
     is_remark = len(sentence.split()) < SHORT or sentence.endswith(" no.")
-    return bool(is_finished) and not (
-        POINTER.search(sentence)
-        or DISCLAIMER.search(sentence)
-        or (is_remark and NEGATION.search(sentence))
-    )
+    is_denial = is_remark and NEGATION.search(sentence)
+    return bool(FINISHED.search(sentence.rstrip("$ "))) and not is_denial
 
 
 def _explains(sentences: list[str], vocabulary: Vocabulary, cut_off: bool) -> bool:
@@ -178,14 +181,22 @@ def _explains(sentences: list[str], vocabulary: Vocabulary, cut_off: bool) -> bo
         return not any(map(DISCLAIMER.search, sentences))
     if cut_off:
         return _begins_plainly(sentences[0])
-    return bool(ENGLISH.search(" ".join(sentences))) and all(map(_is_plain, sentences))
+    return bool(ENGLISH.search(" ".join(sentences))) and all(
+        _is_plain(sentence, vocabulary) for sentence in sentences
+    )
 
 
-def _is_plain(sentence: str) -> bool:
+def _is_plain(sentence: str, vocabulary: Vocabulary) -> bool:
     """Whether an English sentence neither denies, limits nor disclaims an answer."""
-    doubts = (NEGATION, CONDITION, RESERVATION, DISCLAIMER)
     is_remark = len(sentence.split()) < SHORT or VAGUE.match(sentence)
-    return not is_remark and not any(doubt.search(sentence) for doubt in doubts)
+    own = "|".join(map(re.escape, sorted(vocabulary.own)))
+    confirmation = rf"\bI (?:will|(?:have )?decided to) (?={own})"
+    statement = CAUSE.sub("", re.sub(confirmation, "", sentence) if own else sentence)
+    return not (
+        is_remark
+        or DISCLAIMER.search(sentence)
+        or any(doubt.search(statement) for doubt in (NEGATION, CONDITION, RESERVATION))
+    )
 
 
 def _begins_plainly(sentence: str) -> bool:
@@ -206,7 +217,9 @@ def _names_another(sentence: str, vocabulary: Vocabulary) -> bool:
     verbs = "|".join(sorted(VERBS | {"go with", "give", "contribute", "prefer"}))
     numbers = rf"(?:{verbs}) (?!(?:{own})\b)\d+" if own else r"(?!)"
     is_short = len(words) <= SHORT and not vocabulary.others.isdisjoint(words)
-    acts = re.search(rf"\bi (?:\w+ )?(?:{others}|{numbers})\b", " ".join(words))
+    acts = re.search(
+        rf"(?<!\bif )(?<!\bwhen )\bi (?:\w+ )?(?:{others}|{numbers})\b", " ".join(words)
+    )
     return is_short or acts is not None
 
 

@@ -19,11 +19,11 @@ NOUNS = _words(
     "resposta decisão antwoord beslissing ответ решение 答案 决定 回答"
 )
 """What an announcement may call the answer."""
-VERBS = _words("choose propose vote offer bid reply answer respond go")
+VERBS = _words("choose propose vote offer bid reply answer respond go pick contribute order submit")
 """What "I" may do in an announcement, besides the answer itself."""
 FILLERS = _words(
     "here here's is are be my our the an a i i'll we as follows follow following final own best "
-    "optimal trade so therefore thus hence ok okay sure and now this round turn go with clear "
+    "optimal trade so therefore thus hence ok okay sure and now this round turn go with clear will "
     "hier ist meine mein die der das lautet also daher endgültige finale "
     "ma la le voici mi el es mia il è minha é mijn de"
 )
@@ -60,7 +60,8 @@ LABEL = re.compile(
 )
 """The beginning of an explanation that says that it is one."""
 ENGLISH = re.compile(
-    _pattern("the|this|to|my|you|and|than|because|since").pattern + r"|\d", re.IGNORECASE
+    _pattern("the|this|to|my|you|and|than|because|since|by|are|with|it").pattern + r"|\d",
+    re.IGNORECASE,
 )
 """Words that show that the beginning of a sentence is English."""
 COURTESY = re.compile(
@@ -71,6 +72,8 @@ COURTESY = re.compile(
 )
 """A closing that says nothing about the answer."""
 
+CAUSE = re.compile(r"\b(?:because|since|while|than)\b[^,;:]*", re.IGNORECASE)
+"""A clause about why an answer is good, whose negations and conditions are not about the answer."""
 NEGATION = re.compile(
     _pattern(
         r"no|not|none|never|nobody|neither|nor|cannot|without|\w+n['\u2019]t",
@@ -79,28 +82,30 @@ NEGATION = re.compile(
     + r"|\u4e0d",
     re.IGNORECASE,
 )
-CONDITION = _pattern("if|when")
+CONDITION = _pattern(r"if(?!\s+i\s+(?:win|lose)\b)|when")
 RESERVATION = re.compile(
     _pattern(
         r"unless|assuming|provided|as\s+(?:soon|long)\s+as|once|until|before|suppos\w+|whether",
         r"(?<!what\s)(?<!than\s)i\s+(?:would|will|shall)|would\s+(?:be|have)|could|should|might|"
         r"may|perhaps|maybe|\w+['\u2019](?:d|ll)",
         r"but|however|though|although|yet|still|please|rather|only|just|otherwise|else|or",
-        r"answers?|repl(?:y|ies)|respon\w+|message|decision|decid\w*",
+        r"answers?|repl(?:y|ies)|respon\w+|message|(?<!this\s)decision|decid\w*",
     ).pattern
     + r"|\.\.\.|\u2026",
     re.IGNORECASE,
 )
 """Conditions, possibilities, contrasts and requests, and mentions of the answer as an answer."""
 RETRACTION = _pattern(
-    r"wait|actually|sorry|instead|my\s+mind|mistake\w*|(?:it|that|this)\s+back|reconsider\w*|"
-    r"scratch|refus\w+|ignore|disregard|edit|correct\w*|change\w*|reflection|replace|double-check|typo|meant"
+    r"(?<!i\s)wait(?=[,.!:])|actually|sorry|instead(?!\s+of)|my\s+mind|mistake\w*|"
+    r"(?:it|that|this)\s+back|reconsider\w*|scratch|refus\w+|ignore|disregard|edit|"
+    r"correct(?:ion|ed)|changed|reflection|replace|double-check|typo|meant"
 )
 DISCLAIMER = _pattern(
     r"examples?|e\.g|format|text|lines?|pars(?:e[ds]?|er|ing)|tests?|drafts?|templates?|quot\w+|"
     r"valid|jok\w+|kidding|strings?|instructions?|the\s+above|hypothe\w+|illustrat\w+|pending",
     r"wrote|said|sent|copied|asked|beispiel\w*|entwurf",
-    r"(?:ai|language)\s+model|assistant|(?:cannot|can['\u2019]t)\s+(?:take\s+part|participate|help|assist)",
+    r"(?:ai|language)\s+model|assistant",
+    r"(?:cannot|can['\u2019]t)\s+(?:take\s+part|participate|help|assist)",
     r"undecided|unsure|wavering|torn|hesita\w+|my\s+mind|not\s+(?:yet\s+)?(?:decided|sure|certain)",
 )
 """Words for a text that is no answer, that is another player's, or that is not final."""
@@ -112,7 +117,8 @@ POINTER = re.compile(
 )
 """A sentence about what follows it, or about what the player would do."""
 VAGUE = re.compile(
-    r"(?:that|this\s+is(?!\s+(?:an?|based|because|more|less|better|fair)\b)|it|there|then|thus|what|how|which|who|where|so|and|is)\b",
+    r"(?:that|this\s+is(?!\s+(?:an?|based|because|more|less|better|fair)\b)|it(?!\s+is\s+(?:best|better|fair|more|safer|worth)\b)|wait|there|then|"
+    r"thus|what|how|which|who|where|so|and|is)\b",
     re.IGNORECASE,
 )
 """The beginning of a sentence whose subject may be the answer itself, or that has no subject."""
