@@ -167,3 +167,42 @@ def test_what_stopping_pays_is_what_the_payout_has(tmp_path: Path) -> None:
     assert "€3.10" in after
     with Store.open(tmp_path / "s.sqlite") as store:
         assert balance_of(store, 1).owed == 310
+
+
+BONUS = {
+    "de": "Ihr Bonus für dieses Spiel ist das, was Sie bekommen, mal 0,013, in EUR. "
+    "Er beträgt höchstens 4,00\xa0€.",
+    "en": "Your bonus for this game is what you get times 0.02, in EUR. It is at least €0.50. "
+    "If you get nothing, it is €0.10.",
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "bonus", "note"),
+    [
+        ("de", [{"rate": 0.013, "most": 4}], BONUS["de"]),
+        ("en", [{"rate": 0.02, "least": 0.5, "nothing": 0.1}], BONUS["en"]),
+        ("en", [{"rate": 1}], "Your bonus for this game is what you get, in EUR."),
+        ("de", [], "Was Sie in diesem Spiel bekommen, wird nicht ausgezahlt."),
+        ("en", [{"rate": 1, "game": "negotiation"}], "What you get in this game is not paid out."),
+        ("en", [{"rate": 1, "measure": "rounds"}], None),
+    ],
+)  # fmt: skip
+def test_a_game_s_page_says_how_its_amounts_become_pay(
+    tmp_path: Path, code: str, bonus: list[dict[str, object]], note: str | None
+) -> None:
+    path = [{"games": {"most": 1}}]
+    study = people_study(BOT, path=path, pay={"currency": "EUR", "base": 1, "bonus": bonus})
+
+    async def main() -> str:
+        async with opened(tmp_path, study) as there:
+            there.client.headers["Accept-Language"] = code
+            comer = there.comer("5f0c0e0e0e0e0e0e0e0e0e0e")
+            await comer.come()
+            return (await comer.to("answer")).words
+
+    words = asyncio.run(main())
+    if note is None:
+        assert not re.search("Your bonus for this game|not paid out", words)
+    else:
+        assert " ".join(note.split()) in " ".join(words.split())

@@ -63,7 +63,8 @@ def test_a_number_typed_in_a_browser_is_read_as_the_page_s_language_writes_it(
                 await tab.write(written)
                 await tab.press("Enter")
                 await tab.until("document.readyState === 'complete' && document.body.id !== 'sent'")
-                assert problem in await tab.run("document.body.innerText")
+                shown = await tab.run("document.body.innerText")
+                assert f"{problem} Schreiben Sie Zahlen wie 1.234,5." in shown
                 assert await tab.run(f"{field}.value") == written
             await tab.run(f"{field}.focus(); {field}.select()")
             await tab.write("1.500")

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from cheaptalk.rules import Chance, Game, Result, game_box
 from cheaptalk.studies.people.path import Journey, Response
-from cheaptalk.studies.people.protocol import EARNING, Ending, Pay, Protocol, cents
+from cheaptalk.studies.people.protocol import EARNING, Bonus, Ending, Pay, Protocol, cents
 
 Kind: TypeAlias = Literal["base", "bonus"]
 
@@ -24,6 +24,12 @@ class Due(NamedTuple):
     cents: int
 
 
+def bonus_of(pay: Pay, game: Game) -> Bonus | None:
+    """Return the rule by which a game's payoff becomes money; None if it does not."""
+    parameters = game.model_dump(mode="json")
+    return next((rule for rule in pay.bonus if rule.fits(game.name, parameters)), None)
+
+
 def game_cents(
     pay: Pay, game: Game, place: str, result: Result, silent: Collection[str] = ()
 ) -> int:
@@ -35,9 +41,7 @@ def game_cents(
     """
     if pay.aborted is not None and {*silent} - {place}:
         return cents(pay.aborted)
-    bonus = next(
-        (one for one in pay.bonus if one.fits(game.name, game.model_dump(mode="json"))), None
-    )
+    bonus = bonus_of(pay, game)
     if bonus is None:
         return cents(pay.game)
     if bonus.measure is None:

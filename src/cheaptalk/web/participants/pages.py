@@ -23,7 +23,7 @@ from cheaptalk.players import PersonSeat
 from cheaptalk.rules import game_title
 from cheaptalk.studies.people.items import Words, in_language
 from cheaptalk.studies.people.path import End, GoOn, Page
-from cheaptalk.studies.people.pay import Due, dues, dues_if_ended
+from cheaptalk.studies.people.pay import Due, bonus_of, dues, dues_if_ended
 from cheaptalk.studies.people.protocol import ANY_ID, Ending, Pay, Protocol, cents
 from cheaptalk.studies.people.steps import Comprehension, Instructions, Step
 from cheaptalk.web.participants.experiment import changed, nameless
@@ -305,7 +305,8 @@ class ParticipantPages(RoomPages):
                 worth = in_games.get(f"game/{games[-1].game}", worth if who.ending else 0)
             return self.render(
                 request, "at_table.html.jinja", room=room, view=view, worth=worth,
-                stood_in=settled and games[-1].answer.get("stood_in"), **values,
+                stood_in=settled and games[-1].answer.get("stood_in"),
+                bonus=bonus_of(self.protocol.pay, room.offer.game), **values,
             )  # fmt: skip
         if who.shown is None:
             who.shown = time.time()
