@@ -86,8 +86,8 @@ async def attacked(server: Server, attacker: ProcessPoolExecutor) -> list[Row]:
             Row("memory after the last flood", memory[-1] / memory[0], "of that before",
                 ("<=", 1.1), note)
         )  # fmt: skip
-        attack = loop.run_in_executor(attacker, stall, server.url)
-        closed, seconds = await pages_during(people, server.url + paths[1], attack)
+        stalling = loop.run_in_executor(attacker, stall, server.url)
+        closed, seconds = await pages_during(people, server.url + paths[1], stalling)
         note = f"{HALF_OPEN:,} connections; the slowest page took {1000 * max(seconds):.0f} ms"
         found += [
             Row(

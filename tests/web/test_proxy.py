@@ -33,7 +33,7 @@ def free_port() -> int:
 
 def documented(port: int, upstream: int) -> str:
     """The configuration of the docs, on another port, without its certificate."""
-    (block,) = re.findall(r"```nginx\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    block = str(re.findall(r"```nginx\n(.*?)```", DOCS.read_text(), re.DOTALL)[0])
     changes = [
         (r"listen .*;", f"listen 127.0.0.1:{port};"), (r" *ssl_certificate.*\n", ""),
         (r"127\.0\.0\.1:8643", f"127.0.0.1:{upstream}"), (r"_timeout 10s", "_timeout 1s"),

@@ -12,12 +12,10 @@ from cheaptalk.players import Kind
 from cheaptalk.records import MatchRecord, Status, StoreError
 from cheaptalk.records.forfeits import invalid
 from cheaptalk.records.people import participants as kept
-from cheaptalk.records.people.erasure import erase_visit
 from cheaptalk.records.people.identities import Identities
-from cheaptalk.records.people.participants import KeptParticipant, Progress
-from cheaptalk.rules import Chance, CheaptalkError
+from cheaptalk.records.people.participants import Progress
+from cheaptalk.rules import Chance
 from cheaptalk.studies.people.path import (
-    ENDED,
     Assign,
     End,
     GoOn,
@@ -35,7 +33,7 @@ from cheaptalk.studies.people.steps import QUIZZES, FirstName, Quiz
 from cheaptalk.studies.study import Study, StudyError
 from cheaptalk.styles.writing import PLAIN, Writing
 from cheaptalk.web.participants.groups import group_of, is_broken
-from cheaptalk.web.participants.people import Notice, Participant, Refused
+from cheaptalk.web.participants.people import Participant, Refused
 from cheaptalk.web.participants.places import Places
 from cheaptalk.web.rooms.house import House
 from cheaptalk.web.rooms.links import new_name
@@ -85,7 +83,7 @@ class Experiment:
         }
         self._entering = asyncio.Lock()
         self.lost: set[str] = set()
-        house.on_begin, house.on_end = self._begun, self._ended
+        house.on_begin, house.on_end = self.begin_match, self.settle_match
 
     async def write(self, work: Callable[[sa.Connection], T]) -> T:
         """Commit something, in order with all else."""
@@ -95,67 +93,6 @@ class Experiment:
     def study_id(self) -> int:
         """The study's number in its store."""
         return self.house.host.rows.id
-
-    # Taking up what was kept
-
-    async def take_up(self) -> None:
-        """Put everybody where they were, and go on with what had not been finished."""
-        state = kept.recruitment(self.house.store, self.study_id)
-        if state is None:
-            await self.write(kept.recruit(self.study_id, self.state))
-        else:
-            self.state, self.keep_until = str(state["state"]), state["keep_until"]
-        for one in kept.kept_participants(self.house.store, self.study_id):
-            try:
-                self._take_up(one)
-            except CheaptalkError as error:
-                LOG.warning("participant %s cannot be taken up: %s", one.row["code"], error)
-                self.lost.add(one.row["code"])
-        for who in list(self.people.values()):
-            await self._back_to_table(who)
-
-    def _take_up(self, one: KeptParticipant) -> None:
-        row = one.row
-        answered = [
-            Response(*(given[name] for name in Response._fields)) for given in one.responses
-        ]
-        guest = self.house.guest(row["code"])
-        guest.known_as, guest.language = row["known_as"], row["language"] or ""
-        who = Participant(
-            row["id"], guest, row["cohort"], Journey(self.protocol, answered),
-            {play["number"]: dict(play) for play in one.plays},
-            [Notice(*(told[name] for name in Notice.COLUMNS)) for told in one.notices],
-            list(row["flags"]), begun=row["begun"], went_on=row["changed"], waits_since=time.time(),
-        )  # fmt: skip
-        attention = self.protocol.games.attention
-        for notice in who.notices:  # nobody could answer while the server was away
-            if notice.due is not None and attention is not None:
-                notice.due = max(notice.due, time.time() + attention.seconds)
-        self.people[who.code] = who
-        self.places.count(who)
-
-    async def _back_to_table(self, who: Participant) -> None:
-        """Bring somebody back to the room of the game that they are at, or have just played.
-
-        A game that has ended meanwhile is settled.
-        """
-        stop, answered = who.journey.stop, who.journey.responses
-        plays = isinstance(stop, Play)
-        number = stop.game if plays or not answered else answered[-1].game
-        code = who.plays.get(number, {}).get("room")
-        earlier = {play.get("room") for one, play in who.plays.items() if one != number}
-        if code is not None:
-            who.guest.room = self.house.rooms.get(code)
-        elif who.guest.room is not None and who.guest.room.code in earlier:
-            who.guest.room = None
-        room = who.guest.room
-        if not plays:
-            state = answered[-1].answer.get("state") if answered else None
-            if room is None or room.stage is not Stage.OVER or state in (None, "left"):
-                who.guest.room = None
-        elif room is not None and room.stage is not Stage.WAITING:
-            await (self._begun(room) if code is None else self._draw_prompt(who))
-            await self._ended(room)
 
     # Coming
 
@@ -423,42 +360,9 @@ class Experiment:
                 await self.settle(who, "partner_left")
                 who.guest.room = None
 
-    def forget(self, who: Participant) -> None:
-        """Let go what somebody did, and the matches in which they did it."""
-        self._forget_matches(who.plays)
-        self.places.leave(who)
-        del self.people[who.code]
-        self.house.forget(who.guest)
-
-    async def forget_visit(self, who: Participant) -> None:
-        """Delete what somebody did in the visit that has ended, but how far they came in it."""
-        visit, responses = who.journey.stop.visit, who.journey.responses
-        games = {one.game for one in responses if one.visit == visit and "treatment" in one.answer}
-        answer = {"ending": who.ending, "at": who.journey.ended_at}
-        ended = Response(ENDED, visit, who.journey.stop.game, answer, answered=time.time())
-        await self.write(erase_visit(who.code, who.id, visit, [*games], ended._asdict()))
-        self._forget_matches({number: who.plays[number] for number in games & who.plays.keys()})
-        self.house.close_rooms(who.guest)
-        come = [one._replace(answer={}) if one.visit == visit else one for one in responses]
-        who.journey = Journey(self.protocol, [*come, ended])
-        who.guest.known_as = None
-        for number in games & who.plays.keys():
-            del who.plays[number]
-        who.notices.clear()
-        self.places.count(who)
-
-    def _forget_matches(self, plays: Mapping[int, Mapping[str, Any]]) -> None:
-        """Let nobody be where matches were that are deleted."""
-        matches = {play["match_id"] for play in plays.values() if play.get("match_id")}
-        for one in self.people.values():
-            for play in one.plays.values():
-                if play.get("match_id") in matches:
-                    play.update(match_id=None, room=None)
-                    one.quiz = None
-
     # Games
 
-    async def _begun(self, room: Room) -> None:
+    async def begin_match(self, room: Room) -> None:
         """Note where everybody plays, and draw when they are prompted."""
         for guest in room.guests.values():
             who = None if guest is None else self.people.get(guest.name)
@@ -471,9 +375,9 @@ class Experiment:
                 await self.write(kept.go_on(Progress(who.id, {}, play=play)))
             except StoreError:  # it is noted as the match ends
                 LOG.exception("participant %s", who.code)
-            await self._draw_prompt(who)
+            await self.draw_prompt(who)
 
-    async def _draw_prompt(self, who: Participant) -> None:
+    async def draw_prompt(self, who: Participant) -> None:
         """Draw when somebody is prompted in their game, unless they have been."""
         attention, number = self.protocol.games.attention, who.journey.stop.game
         if attention is None or number not in attention.games:
@@ -483,7 +387,7 @@ class Experiment:
             wait = self.chance("prompt", who.code, number).uniform(*attention.after)
             who.prompt = time.time() + wait
 
-    async def _ended(self, room: Room) -> None:
+    async def settle_match(self, room: Room) -> None:
         """Let everybody whose match has ended go on, with what it was worth to them."""
         for guest in room.guests.values():
             who = None if guest is None else self.people.get(guest.name)
@@ -527,7 +431,7 @@ class Experiment:
 
     async def close(self, room: Room) -> None:
         """Let everybody go on who is in a room where nothing more happens."""
-        await self._ended(room)
+        await self.settle_match(room)
         for guest in filter(None, room.guests.values()):
             if guest.name in self.people and room.stage is Stage.BROKEN:
                 await self.give_up(self.people[guest.name], room)

@@ -14,6 +14,7 @@ from cheaptalk.studies.study import Study
 from cheaptalk.web.participants.experiment import Experiment, check_protocol
 from cheaptalk.web.participants.pages import PAGE_STYLE, ParticipantPages
 from cheaptalk.web.participants.people import Refused
+from cheaptalk.web.participants.restoration import restore
 from cheaptalk.web.participants.supervisor import Supervisor
 from cheaptalk.web.rooms.addresses import ANYWHERE, Address
 from cheaptalk.web.rooms.house import open_house
@@ -44,7 +45,7 @@ async def open_experiment(
     check_protocol(study)
     async with open_house(study, store, models) as house:
         experiment = Experiment(house, study, Identities(identities))
-        await experiment.take_up()
+        await restore(experiment)
         supervisor = Supervisor(experiment)
         minding = asyncio.create_task(supervisor.mind_at_times())
         try:

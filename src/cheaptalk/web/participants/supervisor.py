@@ -18,6 +18,7 @@ from cheaptalk.studies.people.items import in_language, same_words
 from cheaptalk.studies.people.path import ENDED, Play
 from cheaptalk.studies.people.protocol import Ending
 from cheaptalk.studies.people.steps import Attention
+from cheaptalk.web.participants.erasure import forget, forget_visit
 from cheaptalk.web.participants.experiment import Experiment
 from cheaptalk.web.participants.people import Notice, Participant
 from cheaptalk.web.rooms.pages import until
@@ -266,7 +267,7 @@ class Supervisor:
             if self.experiment.people.get(who.code) is who:
                 await asyncio.to_thread(self.experiment.identities.forget, who.code)
                 await self.experiment.write(erase(who.code))
-                self.experiment.forget(who)
+                forget(self.experiment, who)
         await self._wipe()
         return True
 
@@ -280,7 +281,7 @@ class Supervisor:
                 await self.experiment.close(room)
         async with who.lock:
             if self.experiment.people.get(who.code) is who:
-                await self.experiment.forget_visit(who)
+                await forget_visit(self.experiment, who)
         await self._wipe()
 
     async def _wipe(self) -> None:
