@@ -169,9 +169,10 @@ def test_what_stopping_pays_is_what_the_payout_has(tmp_path: Path) -> None:
         assert balance_of(store, 1).owed == 310
 
 
+PAY: dict[str, object] = {"currency": "EUR", "base": 1}
 BONUS = {
     "de": "Ihr Bonus für dieses Spiel ist das, was Sie bekommen, mal 0,013, in EUR. "
-    "Er beträgt höchstens 4,00\xa0€.",
+    "Er beträgt höchstens 4,00\xa0€. Alle Ihre Boni zusammen betragen höchstens 9,00\xa0€.",
     "en": "Your bonus for this game is what you get times 0.02, in EUR. It is at least €0.50. "
     "If you get nothing, it is €0.10.",
 }
@@ -192,7 +193,9 @@ def test_a_game_s_page_says_how_its_amounts_become_pay(
     tmp_path: Path, code: str, bonus: list[dict[str, object]], note: str | None
 ) -> None:
     path = [{"games": {"most": 1}}]
-    study = people_study(BOT, path=path, pay={"currency": "EUR", "base": 1, "bonus": bonus})
+    study = people_study(
+        BOT, path=path, pay=PAY | {"bonus": bonus} | ({"most": 9} if code == "de" else {})
+    )
 
     async def main() -> str:
         async with opened(tmp_path, study) as there:
