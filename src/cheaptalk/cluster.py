@@ -232,7 +232,7 @@ def loopback_only() -> Iterator[None]:
     Ray replaces a loopback address that it is given with one that others can reach, unless
     clusters of several machines are switched off.
     """
-    constants = import_module("ray._private.ray_constants")
+    constants: Any = import_module("ray._private.ray_constants")
     before = constants.ENABLE_RAY_CLUSTER
     constants.ENABLE_RAY_CLUSTER = False
     try:

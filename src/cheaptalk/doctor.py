@@ -198,8 +198,8 @@ def examine_store(
     sound = f"{name} is sound and holds {counted(count, 'match')}"
     if short:
         lacking = [Diagnosis(f"study {study}", False, why) for study, why in short]
-        said = f"{name} lacks matches of {counted(len(short), 'study')}"
-        return [*lacking, Diagnosis("store", False, said)]
+        detail = f"{name} lacks matches of {counted(len(short), 'study')}"
+        return [*lacking, Diagnosis("store", False, detail)]
     return [Diagnosis("store", problem is None, problem or sound)]
 
 

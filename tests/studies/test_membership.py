@@ -6,7 +6,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.frames import match_frames
-from cheaptalk.records import Store
+from cheaptalk.records import Status, Store
 from cheaptalk.records.exports.exporter import export
 from cheaptalk.records.store.store import adopt, set_aside
 from tests.fakes import Canned, study
@@ -101,23 +101,31 @@ def test_a_study_adopts_matches_that_are_there_already(store: Store) -> None:
     shelf, other = Shelf(store), Shelf(store, "other")
     shelf.add("a", "b", "c")
     for _ in range(2):
-        assert adopt(store, other.study, ["c", "a", "unknown"]) == ([2], 0)
+        assert adopt(store, other.study, ["c", "a", "unknown"]) == ([2], 0, 0)
     assert [record.id for record in store.records("other")] == ["a", "c"]
     assert store.study("shelf").counts == {"finished": 3}
     assert len(list(store.records())) == 3
+
+
+def test_forfeited_matches_are_counted_among_those_adopted(store: Store) -> None:
+    shelf, other = Shelf(store), Shelf(store, "other")
+    shelf.add("a")
+    shelf.add("b", status=Status.FORFEITED)
+    assert adopt(store, other.study, ["a", "b", "c"]) == ([2], 0, 1)
+    assert adopt(store, other.study, ["a", "c"]) == ([1], 0, 0)
 
 
 def test_matches_that_a_study_no_longer_plans_are_set_aside_and_may_come_back(store: Store) -> None:
     shelf, other = Shelf(store), Shelf(store, "other")
     shelf.add("a", "b", "c")
     adopt(store, other.study, ["a", "b"])
-    assert adopt(store, shelf.study, ["b"], only=True) == ([], 2)
-    assert adopt(store, shelf.study, ["b"], only=True) == ([], 0)
+    assert adopt(store, shelf.study, ["b"], only=True) == ([], 2, 0)
+    assert adopt(store, shelf.study, ["b"], only=True) == ([], 0, 0)
     assert [record.id for record in store.records("shelf")] == ["b"]
     assert [record.id for record in store.records("shelf", past=True)] == ["a", "b", "c"]
     assert [record.id for record in store.records("other")] == ["a", "b"]
     assert set_aside(store, "shelf") == {"a", "c"}
     summary = store.study("shelf")
     assert (summary.counts, summary.set_aside) == ({"finished": 1}, 2)
-    assert adopt(store, shelf.study, ["a"]) == ([], 0)
+    assert adopt(store, shelf.study, ["a"]) == ([], 0, 0)
     assert [record.id for record in store.records("shelf")] == ["a", "b"]

@@ -242,8 +242,8 @@ def read_policy(file: Path | str) -> Policy:
         header = msgspec.json.decode(tensors.pop("__metadata__")["cheaptalk"], type=Header)
         if header.format > FORMAT:
             raise PolicyError(f"{file} is of a newer cheaptalk; upgrade to play it")
-        found = msgspec.convert(tensors, dict[str, TensorHeader])
-        weights = {name: tensor.read(data[8 + length :]) for name, tensor in found.items()}
+        headers = msgspec.convert(tensors, dict[str, TensorHeader])
+        weights = {name: tensor.read(data[8 + length :]) for name, tensor in headers.items()}
         rules = game_box(header.game).rules.model_validate(header.parameters)
     except (KeyError, ValueError, TypeError, RecursionError):
         raise PolicyError(f"{file} is no policy, or was cut short") from None

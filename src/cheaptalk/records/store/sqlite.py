@@ -330,10 +330,10 @@ def _lock_folder() -> Path:
         try:
             with suppress(FileExistsError):
                 folder.mkdir(mode=0o700)
-            found = folder.lstat()
+            details = folder.lstat()
         except OSError as error:
             raise StoreError(f"locks cannot be kept in {folder}: {error.strerror}") from None
-        if S_ISDIR(found.st_mode) and user in (None, found.st_uid):
+        if S_ISDIR(details.st_mode) and user in (None, details.st_uid):
             return folder
     raise StoreError(
         f"{base} and the {LOCK_FOLDERS - 1} names after it belong to other users, and locks of "

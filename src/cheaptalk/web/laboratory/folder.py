@@ -29,8 +29,8 @@ class Folder:
 
     def names(self) -> list[str]:
         """The names of all studies that were launched."""
-        found = (one.stem for one in self.path.glob("*.yaml") if one.is_file())
-        return sorted(name for name in found if name not in NOT_NAMES)
+        names = (file.stem for file in self.path.glob("*.yaml") if file.is_file())
+        return sorted(name for name in names if name not in NOT_NAMES)
 
     def text(self, name: str) -> Path:
         """The file of a study.

@@ -120,9 +120,9 @@ class _Pages:
         return HTMLResponse(text, code, self.headers)
 
     async def not_found(self, request: Request, error: Exception) -> HTMLResponse:
-        said = problem_of(error, f"the store {self.store.title}")
+        problem = problem_of(error, f"the store {self.store.title}")
         code = 404 if isinstance(error, CheaptalkError) else 500
-        return self.render(request, "missing.html.jinja", code, error=said)
+        return self.render(request, "missing.html.jinja", code, error=problem)
 
     def studies(self, request: Request) -> HTMLResponse:
         broken: dict[str, str] = {}
