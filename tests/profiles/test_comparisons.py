@@ -15,6 +15,7 @@ from cheaptalk.models.calls import ModelCall
 from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.comparisons import changes
+from cheaptalk.profiles.gates import Verdict, decide, gate
 from cheaptalk.profiles.profiles import PAIR, Number, Profile, detectable, profile_of
 from cheaptalk.profiles.quantities import Quantity
 from cheaptalk.reports.recipes.tables import Estimate
@@ -123,21 +124,23 @@ def test_each_change_equals_a_plain_loop_over_the_exported_values(
     assert checked == len(compared)
 
 
-def synthetic(name: str, numbers: dict[str, np.ndarray[Any, Any]]) -> Profile:
-    """A profile of a drawing player with given values, each a match and cluster of its own."""
+def synthetic(
+    name: str, numbers: dict[str, np.ndarray[Any, Any]], *, draws: bool = True
+) -> Profile:
+    """A profile of a player with given values, each a match and cluster of its own."""
     made = {}
     for key, values in numbers.items():
         n = len(values)
         frame = pl.DataFrame({
             "player": [name] * n, "other": "fair", "place": "alice", "match": map(str, range(n)),
             "game": "bargaining", "configuration": "c", "deal": [str(one) for one in range(n)],
-            "way": "", "repeat": [0] * n, "draws": True, "stratum": "c",
+            "way": "", "repeat": [0] * n, "draws": draws, "stratum": "c",
             "cluster": [str(one) for one in range(n)], "value": values,
         })  # fmt: skip
         of = Quantity(key, "earned", key, "share", "more", "", frame, (0.0, 1.0))
         made[key] = Number(of, Estimate(float(values.mean())), {})
     seats = pl.DataFrame({"player": [name], "match": ["0"], "calls": [0], "tokens": [0],
-                          "dollars": [0.0], "draws": [True]})  # fmt: skip
+                          "dollars": [0.0], "draws": [draws]})  # fmt: skip
     return Profile(name, BATTERY, "small", "study", seats, made)
 
 
@@ -163,6 +166,33 @@ def test_a_real_change_is_reported_among_many_numbers_that_stayed() -> None:
                               "moved": high})  # fmt: skip
     found = changes(after, json.loads(json.dumps(before.as_json())))
     assert [one.key for one in found if one.told] == ["moved"]
+
+
+@pytest.mark.parametrize(
+    ("draws", "instances", "told"),
+    [(True, 5, False), (True, 6, True), (False, 1, False), (False, 2, True)],
+)
+def test_a_change_that_never_varied_is_known_of_scripts_and_takes_six_instances_of_others(
+    *, draws: bool, instances: int, told: bool
+) -> None:
+    before, after = (
+        synthetic(name, {"earned": np.full(instances, value)}, draws=draws)
+        for name, value in (("one", 0.25), ("two", 0.5))
+    )
+    (change,) = changes(after, json.loads(json.dumps(before.as_json())))
+    assert (change.told, change.change.error) == (told, None)
+
+
+def test_a_gate_is_not_decided_by_what_never_varied() -> None:
+    earned = synthetic("one", {"earned": np.full(4, 0.5)}).numbers["earned"]
+    constant = earned._replace(own=Estimate(0.5, clusters=4))
+    profile = synthetic("one", {})
+    profile.numbers["earned"] = constant
+    decision = decide(profile, gate("earned >= 0.4"))
+    assert decision.verdict is Verdict.CANNOT_TELL
+    assert decision.why == "it never varied, so that nothing shows how much it can"
+    profile.numbers["earned"] = constant._replace(own=Estimate(0.5, error=0.0, clusters=4))
+    assert decide(profile, gate("earned >= 0.4")).verdict is Verdict.PASS
 
 
 def test_a_file_of_the_ambiguous_format_is_refused_with_the_cure() -> None:

@@ -55,6 +55,10 @@ def test_instances_of_one_player_are_permuted_between_players() -> None:
 
 
 def test_matches_of_one_participant_are_not_many_observations() -> None:
-    assert two_sided_p(1.0, 0.0, 19.0, 0.5**19) == 0.5**19
-    assert two_sided_p(1.0, 0.0, 1.0, 0.5**19) == 0.5
-    assert two_sided_p(1.0, None, 19.0, 0.5**19) is None
+    assert two_sided_p(1.0, None, 19.0, 0.5**19) == 0.5**19
+    assert two_sided_p(1.0, None, 1.0, 0.5**19) == 0.5
+
+
+def test_an_unknown_error_tests_nothing() -> None:
+    assert two_sided_p(1.0, None, 19.0) is None
+    assert two_sided_p(1.0, 0.0, 19.0) is None

@@ -108,7 +108,7 @@ def test_equal_values_give_the_mean_itself(value: float, clusters: int, size: in
     deals = [deal for deal in range(clusters) for _ in range(size)]
     row = one(pl.DataFrame({"x": [value] * len(deals), "deal": deals}))
     assert (row["mean"], row["n"], row["clusters"]) == (value, clusters * size, clusters)
-    assert row["error"] == (0 if clusters > 1 else None)
+    assert row["error"] is None  # nothing shows how much it can vary
     assert row["wanted"] is None
     assert row["low"] is row["high"] is None  # what else there could be, nobody knows
 
@@ -118,7 +118,7 @@ def test_what_floating_point_leaves_is_no_variation() -> None:
     pairings = rng.lognormal(0, 3, size=7)
     deals = [(deal, value) for deal in range(40) for value in rng.permutation(pairings)]
     frame = pl.DataFrame(deals, schema=["deal", "x"], orient="row")
-    assert one(frame)["error"] == 0
+    assert one(frame)["note"] == CONSTANT
     assert one(frame)["low"] is None
     first = pl.when(pl.int_range(pl.len()) == 0).then(1e-9).otherwise(0.0)
     assert one(frame.with_columns(pl.col("x") + first))["error"] > 0
@@ -138,7 +138,7 @@ def test_each_stratum_that_did_not_vary_may_have_what_went_unseen_in_it() -> Non
     rows = [(name, deal, 0.0 if name == "j" else 1.0) for name in "abcdefghij" for deal in (0, 1)]
     frame = pl.DataFrame(rows, schema=["configuration", "deal", "x"], orient="row")
     row = strata_of(frame, bounds={"x": (0.0, 1.0)})
-    assert (row["mean"], row["error"]) == (pytest.approx(0.9), 0)
+    assert (row["mean"], row["error"]) == (pytest.approx(0.9), None)
     assert row["high"] == pytest.approx(0.9 + 0.1 * (1 - 0.05**0.5))  # in the two deals of j alone
     assert row["low"] == pytest.approx(0.9 * 0.05 ** (1 / 18))
     assert strata_of(frame, bounds={"x": (-math.inf, 1.0)})["low"] is None
@@ -245,6 +245,13 @@ def test_one_cluster_gives_a_mean_and_no_interval() -> None:
     row = one(pl.DataFrame({"x": [0.0, 1.0, 1.0, 1.0], "deal": ["a"] * 4}))
     assert (row["mean"], row["clusters"]) == (0.75, 1)
     assert row["error"] is row["low"] is row["high"] is None
+
+
+def test_the_error_is_0_only_of_a_mean_that_can_be_nothing_else() -> None:
+    frame = pl.DataFrame({"x": [0.5] * 4, "deal": range(4)})
+    unknown, known = one(frame), one(frame, bounds={"x": (0.5, 0.5)})
+    assert (unknown["error"], unknown["note"]) == (None, CONSTANT)
+    assert (known["error"], known["note"], known["low"]) == (0, None, None)
 
 
 def test_missing_values_and_empty_cells_are_left_out() -> None:

@@ -197,7 +197,7 @@ def _change(
     least, most = of.bounds
     change, freedom = _mean(pairs, (least - most, most - least))
     was, now = pairs.select(pl.col("before", "value").mean()).row(0)
-    told = _leaves_out_0(_mean(pairs, ANYTHING)[0]) if p is None else p <= LEVEL
+    told = _is_one_sided(pairs) if p is None else p <= LEVEL
     effect = None
     if p is None or permits(change.clusters, level):
         reach = most - least + abs(change.value or 0.0)
@@ -217,12 +217,16 @@ def _mean(pairs: pl.DataFrame, bounds: Bounds) -> tuple[Estimate, float]:
     return mean, row["freedom"]
 
 
-def _leaves_out_0(change: Estimate) -> bool:
-    """Whether a change is one-sided; one that is the same in every instance is."""
+def _is_one_sided(pairs: pl.DataFrame) -> bool:
+    """Whether a change between scripts leaves out 0, or is the same in all of several instances.
+
+    Equal scripts would not differ in any.
+    """
+    change, _ = _mean(pairs, ANYTHING)
     if abs(change.value or 0) <= SAME:
         return False
     if change.low is None or change.high is None:
-        return change.error == 0
+        return (change.clusters or 0) > 1
     return not change.low <= 0 <= change.high
 
 

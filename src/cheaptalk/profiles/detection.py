@@ -47,13 +47,13 @@ def detectable_effect(
 ) -> float | None:
     """Return the smallest effect on a mean that is detected with 80 % power.
 
-    If the values varied, it is :func:`noncentrality` times the standard error. If they did not,
-    the standard error of an effect d is that of a share d / reach of the clusters which differ by
-    the whole reach, sqrt(d * (reach - d) / G).
+    If the values varied, it is :func:`noncentrality` times the standard error. If they did not
+    vary over several clusters, the standard error of an effect d is that of a share d / reach of
+    the clusters which differ by the whole reach, sqrt(d * (reach - d) / G).
 
     Args:
-        error: the standard error of the mean; None if it is unknown.
-        freedom: its degrees of freedom.
+        error: the standard error of the mean; None if the values did not vary.
+        freedom: its degrees of freedom; None or 0 of one cluster.
         clusters: G, how many there are.
         reach: how far the mean is from the farther of its bounds; may be infinite.
         level: of the two-sided test.
@@ -61,10 +61,10 @@ def detectable_effect(
     Returns:
         The effect in the unit of the mean; None if the design detects no effect.
     """
-    if error is None or not freedom or not clusters:
+    if not freedom or not clusters:
         return None
     needed = noncentrality(round(freedom, 6), level)
-    if error > 0:
+    if error:
         return needed * error
     return reach * needed**2 / (clusters + needed**2) if np.isfinite(reach) else None
 

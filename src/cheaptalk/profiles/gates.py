@@ -12,7 +12,7 @@ from cheaptalk.profiles.comparisons import Change
 from cheaptalk.profiles.profiles import Profile
 from cheaptalk.profiles.quantities import known_keys
 from cheaptalk.reports.recipes.tables import Estimate
-from cheaptalk.rules import CheaptalkError, counted, suggest
+from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.text import fixed
 
 CHANGE = "change."
@@ -121,7 +121,7 @@ def gate(text: str, battery: Battery | None = None) -> Gate:
 def decide(profile: Profile, wanted: Gate, changed: Sequence[Change] = ()) -> Decision:
     """Hold a gate against a profile.
 
-    The interval decides: a number that did not vary and has no interval decides by itself. Nothing
+    The interval decides; a number that can only be what it is decides by itself. Nothing
     but the numbers of reliability is told of a player that forfeited most of its matches, since all
     others are of the rest.
 
@@ -150,12 +150,13 @@ def decide(profile: Profile, wanted: Gate, changed: Sequence[Change] = ()) -> De
 def _held(profile: Profile, wanted: Gate, one: Estimate) -> Decision:
     """What an estimate says to a gate."""
     value = one.value if one.value is not None else math.nan
-    low = value if one.low is None and one.error == 0 else one.low
-    high = value if one.high is None and one.error == 0 else one.high
+    low, high = (value, value) if one.error == 0 and one.low is None else (one.low, one.high)
     up = wanted.sign == ">="
     if low is None or high is None:
         more = profile.battery.enough(profile.size, 2)
         why = "one deal gives no interval" + (f"; --size {more} has more" if more else "")
+        if (one.clusters or 0) > 1:
+            why = "it never varied, so that nothing shows how much it can"
         return Decision(wanted, Verdict.CANNOT_TELL, one, why=why)
     if (low >= wanted.limit) if up else (high <= wanted.limit):
         return Decision(wanted, Verdict.PASS, one, why=_few(profile, one))
@@ -172,8 +173,6 @@ def _held(profile: Profile, wanted: Gate, one: Estimate) -> Decision:
 def _few(profile: Profile, one: Estimate) -> str:
     """What is said of an interval of so few deals that it may be too narrow, and of none; else
     nothing."""
-    if one.low is None and one.error == 0 and one.clusters:
-        return f"{counted(one.clusters, 'deal')} came out alike, and others may not"
     if not one.wanted or not one.clusters:
         return ""
     larger = profile.battery.enough(profile.size, one.wanted / one.clusters)

@@ -20,9 +20,9 @@ def two_sided_p(
 
     Args:
         difference: of the means.
-        error: its standard error; None if unknown, 0 if nothing varied.
+        error: its standard error; None if unknown.
         freedom: degrees of freedom of the error.
-        constant_p: the p-value of a difference that did not vary; see
+        constant_p: of a difference that did not vary, the p-value; see
             :func:`constant_difference_p`. Each degree of freedom can halve it at most, so that the
             matches of one participant are not taken for many observations.
 
@@ -30,9 +30,9 @@ def two_sided_p(
         None if the data cannot test the difference: the error is unknown, or it has fewer than
         :data:`LEAST_FREEDOM` degrees of freedom.
     """
-    if error == 0:
-        return None if constant_p is None else max(constant_p, 0.5**freedom)
-    if error is None or not is_testable(freedom):
+    if constant_p is not None:
+        return max(constant_p, 0.5**freedom)
+    if not error or not is_testable(freedom):
         return None
     return float(2 * stdtr(freedom, -abs(difference) / error))
 

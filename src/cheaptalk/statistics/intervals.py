@@ -45,7 +45,7 @@ AT_ONCE = 500_000
 ROUNDING = 1e-14
 """What floating point leaves of a difference that is 0, against the size of what it is between."""
 ONE_CLUSTER = "one cluster: the standard error is unknown"
-CONSTANT = "nothing varied within strata: a standard error of 0 does not show that nothing can"
+CONSTANT = "nothing varied within strata: the standard error is unknown"
 """Notes on means whose data show no spread."""
 STEEPEST = 0.9
 """Skewness times quantile, at the most: where it is 1, the transformation is too steep to use."""
@@ -139,11 +139,12 @@ def mean_intervals(
     Returns:
         One row a cell and value: the columns of ``by``, then ``measure`` (the value's name),
         ``n`` (matches), ``clusters``, ``mean``, ``freedom`` (degrees of freedom), ``error`` (the
-        standard error, null of one cluster), ``low`` and ``high`` (null where there is no
-        interval), and ``wanted``: how many clusters would do where these are too few to tell a
-        skew that makes the interval too narrow; null where they are enough, and of shares. ``note``
-        is :data:`ONE_CLUSTER` or :data:`CONSTANT` where the error is unknown or 0 because the data
-        show no spread, and null elsewhere.
+        standard error, null if it is unknown; 0 only of a mean that its bounds fix), ``low`` and
+        ``high`` (null where there is no interval), and ``wanted``: how many clusters would do if
+        these are too few to tell a skew that makes the interval too narrow; null if they are
+        enough, and of shares. ``note``
+        is :data:`ONE_CLUSTER` or :data:`CONSTANT` if the error is unknown, since the data show no
+        spread, and null elsewhere.
 
     Raises:
         StatisticsError: a column is absent, a value is not a number or not finite, or there is no
@@ -185,16 +186,17 @@ def mean_intervals(
     freedom, apart = pl.col("freedom"), pl.col("clusters") - pl.col("strata")
     few = freedom.round(6).is_between(0, ENOUGH - 1, closed="none") & (pl.col("variance") > 0)
     few &= ~pl.col("share")
+    fixed, alone, still = pl.col("least") == pl.col("most"), freedom <= 0, pl.col("variance") == 0
     return cells.select(
         *cell, "n", "clusters", "mean", "freedom",
-        error=pl.when(freedom > 0).then(pl.col("variance").sqrt()),
+        error=pl.when(fixed | ~(alone | still)).then(pl.col("variance").sqrt()),
         low=pl.Series(low, dtype=pl.Float64).fill_nan(None),
         high=pl.Series(high, dtype=pl.Float64).fill_nan(None),
         wanted=pl.when(few).then(
             (apart * (ENOUGH - 1) / freedom + pl.col("strata")).round(6).ceil().cast(pl.Int64)
         ),
-        note=pl.when(freedom <= 0).then(pl.lit(ONE_CLUSTER))
-        .when(pl.col("variance") == 0).then(pl.lit(CONSTANT)),
+        note=pl.when(fixed).then(None)
+        .when(alone).then(pl.lit(ONE_CLUSTER)).when(still).then(pl.lit(CONSTANT)),
     )  # fmt: skip
 
 

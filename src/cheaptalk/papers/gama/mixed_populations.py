@@ -14,7 +14,7 @@ from cheaptalk.papers.gama.rounds import CHOICES, choices, lines, series_of
 from cheaptalk.papers.gama.scores import GAMES
 from cheaptalk.reports.charts.chart import DASHES, Axis, Chart, Lead
 from cheaptalk.reports.recipes.evidence import Evidence
-from cheaptalk.reports.recipes.means import means
+from cheaptalk.reports.recipes.means import error_or_unseen, means
 from cheaptalk.reports.recipes.parts import Charts, Lacking
 from cheaptalk.reports.recipes.tables import Header, ReportTable
 from cheaptalk.rules import game_box
@@ -198,7 +198,7 @@ def _rows(game: str, every: pl.DataFrame) -> pl.DataFrame:
     here = means(matches.filter("mixed"), ["choice"], BY, bounds=bounds, strata=STRATA)
     own = matches.filter(~pl.col("mixed")).rename({"choice": "alone"})
     there = means(own, ["alone"], ["player"], bounds=bounds, strata=STRATA)
-    squares = (pl.col("choice.error") ** 2, pl.col("alone.error") ** 2)
+    squares = (error_or_unseen("choice") ** 2, error_or_unseen("alone") ** 2)
     total = squares[0] + squares[1]
     parts = squares[0] ** 2 / pl.col("choice.freedom") + squares[1] ** 2 / pl.col("alone.freedom")
     both = here.join(

@@ -388,7 +388,7 @@ def _first(board: pl.DataFrame, more: float | None) -> Answer:
 
 def _unvaried(found: pl.DataFrame, board: pl.DataFrame) -> Iterator[str]:
     """Who has no interval over all games, since one of them never varied."""
-    still = found.filter(pl.col("z.error") == 0)
+    still = found.filter(pl.col("z.error").is_null(), pl.col("z.clusters") > 1)
     players: dict[str, list[str]] = {}
     for (player,), part in still.group_by("player", maintain_order=True):
         own = board.filter(player=player)

@@ -17,7 +17,7 @@ from cheaptalk.statistics.differences import (
     t_limits,
     two_sided_p,
 )
-from cheaptalk.statistics.intervals import Bounds, BoundsColumns, without_rounding
+from cheaptalk.statistics.intervals import CONSTANT, Bounds, BoundsColumns, without_rounding
 from cheaptalk.statistics.planning import growth_for_power
 from cheaptalk.text import fixed
 
@@ -82,7 +82,7 @@ class _Pair(NamedTuple):
     error: float | None
     freedom: float
     deals: int
-    constant_p: float
+    constant_p: float | None
     bounds: Bounds
     deviations: FloatArray
     configurations: int
@@ -124,8 +124,8 @@ def margins_over(
     for pair, sure in zip(pairs, told, strict=True):
         low, high = t_limits(pair.size, pair.error, pair.freedom, 1 - alpha, pair.bounds)
         yield Margin(
-            pair.behind, pair.size, low, high, pair.deals, len(rest), more, sure, pair.error == 0,
-            pair.configurations,
+            pair.behind, pair.size, low, high, pair.deals, len(rest), more, sure,
+            pair.constant_p is not None, pair.configurations,
         )  # fmt: skip
 
 
@@ -142,7 +142,7 @@ def _pair(
 
     pair = rows.filter(ours | theirs).with_columns(off=signed(off) * pl.len(), part=signed(value))
     found = mean_intervals(pair, ["off"], cluster=DEALS, strata=STRATA)
-    error, freedom, deals = found.select("error", "freedom", "clusters").row(0)
+    error, freedom, deals, note = found.select("error", "freedom", "clusters", "note").row(0)
     parts = pair.group_by(DEALS, maintain_order=True).agg(
         part=without_rounding(pl.col("part").sum(), pl.col("part").abs().max(), pl.len()),
         off=pl.col("off").sum() / len(pair),
@@ -154,19 +154,20 @@ def _pair(
     )["off"].fill_null(0.0)  # fmt: skip
     limits = difference_bounds(pair.filter(theirs), pair.filter(ours), bounds)
     return _Pair(
-        label, size, error, freedom, deals, constant_p_of_instances(parts), limits,
-        centred.to_numpy(), parts["configuration"].n_unique(),
+        label, size, error, freedom, deals,
+        constant_p_of_instances(parts) if note == CONSTANT else None, limits, centred.to_numpy(),
+        parts["configuration"].n_unique(),
     )  # fmt: skip
 
 
 def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
     """How many times as many deals would show the first ahead of all others; None if unknown."""
-    if any(pair.error is None or pair.size <= 0 for pair in pairs):
+    varied = [pair for pair in pairs if pair.constant_p is None]
+    if any(pair.size <= 0 for pair in pairs) or not varied:
         return None
-    if any(pair.error == 0 and pair.constant_p >= alpha for pair in pairs):
+    if any((pair.constant_p or 0.0) >= alpha for pair in pairs):
         return None
-    varied = [pair for pair in pairs if pair.error]
-    if not varied or not all(is_testable(pair.freedom) for pair in varied):
+    if not all(pair.error and is_testable(pair.freedom) for pair in varied):
         return None
     deviations = np.array([pair.deviations for pair in varied])
     norms = np.sqrt((deviations**2).sum(axis=1))

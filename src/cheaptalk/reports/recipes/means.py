@@ -64,9 +64,7 @@ def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
         ``player`` in the order in which players first appear, ``value`` with its interval, error,
         count and the deals it wants, and ``games``, how many there are.
     """
-    unseen = (pl.col(value + HIGH) - pl.col(value + LOW)) / 4
-    still = pl.col(value + ERROR) == 0
-    error = pl.when(still).then(unseen).otherwise(value + ERROR)
+    error = error_or_unseen(value)
     squares = error.pow(2).sum()
     fourths = (error.pow(4) / pl.max_horizontal(value + FREEDOM, 1)).sum()
     made = found.group_by("player", maintain_order=True).agg(
@@ -86,6 +84,18 @@ def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
     )
     wanted = pl.when(alone | (width.is_not_null() & few)).then(value + WANTED)
     return made.with_columns(*ends, wanted).drop("freedom")
+
+
+def error_or_unseen(value: str) -> pl.Expr:
+    """Return the standard error, and for values that never varied what may be unseen.
+
+    That is half of the interval's width as two standard errors. It is null if there is no interval.
+
+    Args:
+        value: of :func:`means`.
+    """
+    unseen = (pl.col(value + HIGH) - pl.col(value + LOW)) / 4
+    return pl.coalesce(value + ERROR, unseen)
 
 
 def ranked_over_games(

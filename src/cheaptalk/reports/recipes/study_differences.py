@@ -19,7 +19,7 @@ from cheaptalk.statistics.differences import (
     t_limits,
     two_sided_p,
 )
-from cheaptalk.statistics.intervals import ENOUGH, Bounds, BoundsColumns, without_rounding
+from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, Bounds, BoundsColumns, without_rounding
 from cheaptalk.statistics.participants import PEOPLE
 
 LEVEL = 0.95
@@ -36,11 +36,11 @@ class Difference(NamedTuple):
     Attributes:
         before, after: means over the matches that are compared.
         difference: after less before.
-        error: its standard error; None if it is unknown, 0 if the difference never varied.
+        error: its standard error; None if it is unknown.
         freedom: degrees of freedom of the error.
         n: pairs of matches, or of configurations and pairings if there are no pairs.
         clusters: the instances it rests on, in all configurations; those of the study with fewer.
-        constant_p: the p-value of a difference that never varied; see
+        constant_p: the p-value of a difference that never varied, None of others; see
             :func:`.constant_difference_p`.
         bounds: the smallest and the largest possible difference.
     """
@@ -116,12 +116,15 @@ def _of_pairs(both: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> D
     )
     found = mean_intervals(changed, [key, "after", "change"], strata=STRATA)
     first, second, change = found["mean"]
-    error, freedom, n, clusters = found.select("error", "freedom", "n", "clusters").row(-1)
+    error, freedom, n, clusters, note = found.select(
+        "error", "freedom", "n", "clusters", "note"
+    ).row(-1)
     instances = changed.group_by(DEALS, maintain_order=True).agg(
         part=pl.col("change").sum(), first=True, second=True
     )
     return Difference(
-        first, second, change, error, freedom, n, clusters, constant_p_of_instances(instances),
+        first, second, change, error, freedom, n, clusters,
+        constant_p_of_instances(instances) if note == CONSTANT else None,
         difference_bounds(both, both, bounds),
     )  # fmt: skip
 
@@ -159,7 +162,7 @@ def _of_cells(
     parts = strata["change"].to_numpy() / len(cells)
     return Difference(
         float(cells["mean"].to_numpy().mean()), float(cells["mean.after"].to_numpy().mean()),
-        float(parts.sum()), error, freedom, len(cells),
+        float(parts.sum()), error or None, freedom, len(cells),
         min(int(strata[name].sum()) for name in ("clusters", "clusters.after")),
         constant_difference_p(_arrangements(strata, thin)) if error == 0 else None,
         difference_bounds(before, after, bounds),
@@ -206,14 +209,15 @@ def _combined(
     apart: pl.DataFrame, cells: pl.DataFrame, thin: pl.DataFrame
 ) -> tuple[float | None, float]:
     """The standard error over all cells, and its degrees of freedom; no error if it is unknown."""
-    variances = [*apart["error"].to_numpy() ** 2, *apart["error.after"].to_numpy() ** 2]
+    errors = pl.concat([apart["error"], apart["error.after"]]).fill_null(0.0)  # what never varied
+    variances = [*errors.to_numpy() ** 2]
     freedoms = [*apart["freedom"], *apart["freedom.after"]]
     if len(thin) == 1:
         return None, 1.0
     if len(thin):
         collapsed = cells.join(thin, on=STRATA, how="semi")
         found = mean_intervals(collapsed, ["change"], cluster=STRATA).row(0, named=True)
-        variances.append((found["error"] * len(collapsed)) ** 2)
+        variances.append(((found["error"] or 0.0) * len(collapsed)) ** 2)
         freedoms.append(found["freedom"])
     error = float(np.sqrt(sum(variances))) / len(cells)
     return error, combined_freedom(variances, freedoms)

@@ -86,7 +86,8 @@ class Estimate(NamedTuple):
 
     def spread(self, places: int) -> str:
         """What stands behind the number: its interval, else its standard error, else nothing."""
-        if self.error == 0 and (self.low is None or self.low == self.high):
+        constant = self.error == 0 or (self.error is None and (self.clusters or 0) > 1)
+        if constant and (self.low is None or self.low == self.high):
             return "did not vary"
         if self.value is not None and self.low is not None and self.high is not None:
             few = self.wanted is not None
