@@ -337,3 +337,19 @@ def test_players_on_instances_of_their_own_are_not_surely_apart_by_mirrored_scor
     assert found.select("group", "sure_low", "sure_high").rows() == [
         ("first", 1, 2), ("second", 1, 2)
     ]  # fmt: skip
+
+
+def test_ranks_are_no_surer_than_participants_make_them() -> None:
+    """Equal groups of eight participants, who stay alike over many instances, are not ranked."""
+    draw = np.random.default_rng(4)
+    sure = {None: 0, "people": 0}
+    for _ in range(30):
+        frame = pl.DataFrame({
+            "deal": range(160), "who": ["a", "b"] * 80,
+            "people": [[f"{at % 16}"] for at in range(160)],
+            "x": np.tile(draw.normal(size=16), 10) + 0.3 * draw.normal(size=160),
+        })  # fmt: skip
+        for people in sure:
+            ranks = rank_ranges(frame, "x", "who", cluster=["deal"], draws=100, people=people).frame
+            sure[people] += bool((ranks["sure_low"] == ranks["sure_high"]).all())
+    assert sure["people"] <= 4 < 10 <= sure[None]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +21,12 @@ from cheaptalk.statistics.columns import (
 )
 from cheaptalk.statistics.differences import LEAST_FREEDOM, constant_difference_p
 from cheaptalk.statistics.intervals import DEALS, ROUNDING
+from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.statistics.planning import growth_for_power
 from cheaptalk.statistics.printout import Tabular
 from cheaptalk.statistics.resampling import Clusters, clusters_of
+
+PERCENTILES_OF_PEOPLE = "percentiles of ranks leave out that other participants might play"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,6 +67,7 @@ def rank_ranges(
     draws: int = 2_000,
     seed: int | np.random.Generator = 0,
     level: float = 0.95,
+    people: str | None = PEOPLE,
 ) -> RankRanges:
     """The ranks of groups by their means, with two ranges of each.
 
@@ -80,6 +85,10 @@ def rank_ranges(
     permutation test of the clusters that both groups share allows for all pairs
     (:func:`.constant_difference_p`).
 
+    If the frame names participants, the standard error of a difference is not below that of
+    clustering by participant, and has no more degrees of freedom; see :func:`.mean_intervals`.
+    ``low``, ``high`` and ``first`` are of draws of clusters, in which participants stay the same.
+
     In a stratum where no two groups share a cluster, each group's clusters are drawn apart. If one
     of them has a single cluster there, the stratum shows no spread of that group: it becomes one
     cluster, and all such strata one stratum.
@@ -93,6 +102,8 @@ def rank_ranges(
         draws: how many.
         seed: a number or a generator.
         level: of the ranges, in (0, 1).
+        people: a column of lists that names the participants of each row, if the frame has it;
+            None: never.
 
     Raises:
         StatisticsError: an argument makes no sense, a column is absent, or there are fewer than two
@@ -115,8 +126,12 @@ def rank_ranges(
     if len(drawn) < 2:
         raise StatisticsError("draws lack a group nearly always: it has too few clusters to rank")
     label = f"{level * 100:g} %, {len(drawn)} bootstrap draws of {clusters.label}"
-    parts = _parts(groups, numbers, clusters)
-    above, more = _surely_above(means, drawn, parts, clusters, level)
+    parts, errors = _parts(groups, numbers, clusters), None
+    if people in used.columns and used[people].list.len().sum():
+        listed = used[people].fill_null([]).to_list()
+        errors = _errors_by_person(listed, groups, numbers, clusters)
+        notes += (PERCENTILES_OF_PEOPLE,)
+    above, more = _surely_above(means, drawn, parts, clusters, level, errors)
     ranked = _ranked(names, np.bincount(groups), means, drawn, above, level, highest)
     return RankRanges(value, label, ranked, clusters.notes + notes, more)
 
@@ -243,6 +258,32 @@ def _errors(parts: _Parts, clusters: Clusters) -> tuple[FloatArray, FloatArray]:
     return np.sqrt(total), freedom
 
 
+def _errors_by_person(
+    listed: Sequence[Sequence[str]],
+    groups: NDArray[np.int64],
+    numbers: FloatArray,
+    clusters: Clusters,
+) -> tuple[FloatArray, FloatArray]:
+    """Standard errors of all pairs' differences by participant, and their degrees of freedom.
+
+    Deviations are from the group's mean in the stratum. A row counts for each of its participants;
+    a pair of groups has those who are in a row of either. Without two there is no variance.
+    """
+    size = int(groups.max()) + 1
+    codes = {name: code for code, name in enumerate(dict.fromkeys(chain(*listed)))}
+    cells = clusters.strata[clusters.codes] * size + groups
+    centres = np.bincount(cells, numbers) / np.maximum(np.bincount(cells), 1)
+    off = (numbers - centres[cells]) / np.bincount(groups)[groups]
+    rows = np.repeat(np.arange(len(listed)), [len(set(names)) for names in listed])
+    person = np.array([codes[name] for names in listed for name in dict.fromkeys(names)])
+    sums, played = np.zeros((len(codes), size)), np.zeros((len(codes), size), dtype=bool)
+    np.add.at(sums, (person, groups[rows]), off[rows])
+    played[person, groups[rows]] = True
+    count = (played[:, :, None] | played[:, None]).sum(axis=0).astype(np.float64)
+    variance = ((sums[:, :, None] - sums[:, None]) ** 2).sum(axis=0)
+    return np.sqrt(variance * count / np.maximum(count - 1, 1)), np.maximum(count - 1, 0)
+
+
 def _arrangements(parts: _Parts, clusters: Clusters, i: int, j: int) -> list[int]:
     """In how many ways equal groups could have the clusters of each stratum where they differ."""
     noise = ROUNDING * clusters.count * np.abs(parts.means).max(initial=0.0)
@@ -253,7 +294,12 @@ def _arrangements(parts: _Parts, clusters: Clusters, i: int, j: int) -> list[int
 
 
 def _surely_above(
-    means: FloatArray, drawn: FloatArray, parts: _Parts, clusters: Clusters, level: float
+    means: FloatArray,
+    drawn: FloatArray,
+    parts: _Parts,
+    clusters: Clusters,
+    level: float,
+    by_person: tuple[FloatArray, FloatArray] | None,
 ) -> tuple[NDArray[np.bool_], float | None]:
     """Whether i's mean surely exceeds j's, for all pairs at once; shape (groups, groups).
 
@@ -268,12 +314,16 @@ def _surely_above(
         spread = off.std(axis=0, ddof=1)
         scaled = np.abs(off) / np.where(spread > 0, spread, np.inf)
         largest = np.maximum(largest, scaled.max(axis=1, initial=0))
+    if by_person is not None:
+        errors, freedom = np.maximum(errors, by_person[0]), np.minimum(freedom, by_person[1])
     single = ndtri((1 + level) / 2)  # draws of few clusters have too short tails
     tail = ndtr(-max(float(np.quantile(largest, level)), single))
     quantile = -stdtrit(np.maximum(freedom, 1.0), tail)
     above = (gaps > quantile * errors) & (np.round(freedom, 6) >= LEAST_FREEDOM)
     for i, j in np.argwhere((errors == 0) & (gaps > 0)):
         p = constant_difference_p(_arrangements(parts, clusters, i, j))
+        if by_person is not None:
+            p = max(p, 0.5 ** by_person[1][i, j])
         above[i, j] = p <= (1 - level) / (size * (size - 1) / 2)
     best = int(means.argmax())
     rest = np.flatnonzero((np.arange(size) != best) & (errors[best] > 0))

@@ -115,7 +115,9 @@ class _Board:
         configurations, and overall is the mean of the games' standings, its interval by Welch and
         Satterthwaite from the games' errors. Behind a rank stand the ranks in 95 % of bootstrap
         draws over deals, and those that hold for all players at once (Mogstad, Romano, Shaikh and
-        Wilhelm 2024); both are too sure where there are few deals.
+        Wilhelm 2024); the former are too sure where there are few deals. If people play, ranks at
+        once are no surer than the number of participants allows. Nothing corrects for repeated
+        looks at a growing leaderboard.
 
         Ranked are players who have matches in all games, configurations and roles, and met the same
         opponents there. All others are listed apart, with what they lack. If nobody has all, the
