@@ -387,9 +387,17 @@ def profile_pairs(minutes: float, seed: int = 0) -> Count:
     return count
 
 
-def rows() -> Iterator[Row]:
-    """The worst cell of each headline, its power, and the changes between equal profiles."""
-    counts = simulated(grid([*HEADLINES]), MINUTES, 0)
+def rows(
+    minutes: float = MINUTES, profiles: float = MINUTES / 2, progress: Path | None = None
+) -> Iterator[Row]:
+    """The worst cell of each headline, its power, and the changes between equal profiles.
+
+    Args:
+        minutes: for all headlines but those of profiles.
+        profiles: minutes for these.
+        progress: see :func:`simulated`.
+    """
+    counts = simulated(grid([*HEADLINES]), minutes, 0, progress)
     for headline in HEADLINES:
         own = {cell: count for cell, count in counts.items() if cell.headline == headline}
         null = {cell: count for cell, count in own.items() if not cell.ahead}
@@ -412,7 +420,9 @@ def rows() -> Iterator[Row]:
                 f"{headline}: the leader is named", 100 * ahead.leader / ahead.studies, "%", None,
                 f"one player {AHEAD} standard deviations ahead, {ahead.studies:,} studies",
             )  # fmt: skip
-    pairs = profile_pairs(MINUTES / 2)
+    pairs = profile_pairs(profiles)
+    if not pairs.studies:
+        return
     low, high = limits(pairs.named, pairs.studies)
     yield Row(
         "profile: pairs of profiles of one player that name a change",

@@ -386,6 +386,22 @@ def test_matches_count_as_dependent_if_they_share_an_instance_or_a_participant()
     assert row["wanted"] is not None
 
 
+def test_participants_in_many_thin_configurations_widen_intervals_as_much_as_they_vary() -> None:
+    """Matches move the means of thin configurations: the variance was half of what it is."""
+    draw, found = np.random.default_rng(6), []
+    for _ in range(40):
+        person, configuration = np.arange(200) // 10, draw.permutation(np.arange(200) % 100)
+        frame = pl.DataFrame({
+            "configuration": configuration, "deal": np.arange(200), "people": person.astype(str),
+            "x": draw.normal(size=20)[person] + draw.normal(size=200),
+        }).with_columns(pl.concat_list("people"))  # fmt: skip
+        row = mean_intervals(frame, ["x"]).row(0, named=True)
+        found.append((row["mean"], row["error"] ** 2))
+    means, variances = np.array(found).T
+    assert 0.8 < variances.mean() / (1 / 20 + 1 / 200) < 1.4
+    assert np.std(means) ** 2 == pytest.approx(1 / 20 + 1 / 200, rel=0.5)
+
+
 def test_one_participant_gives_a_mean_and_no_interval() -> None:
     frame = pl.DataFrame({"configuration": 1, "deal": range(9), "x": np.arange(9.0)})
     row = mean_intervals(frame.with_columns(people=pl.lit(["ada"])), ["x"]).row(0, named=True)

@@ -28,6 +28,12 @@ def clustered_by_people(
     not below the variance of either clustering by itself, and has the degrees of freedom of the
     one with fewer.
 
+    Deviations from the mean of n matches of a stratum are (n - 1) / n of those from its true mean,
+    since a match moves the mean, too. They are divided by that, as in the jackknife (CR3 of Bell
+    and McCaffrey 2002, Survey Methodology 28(2)), as far as G / (G - 1) does not allow for it: with
+    participants in many strata of few matches, intervals of 95 % would else hold the truth in 84 %
+    of studies.
+
     Args:
         long: one row a match and cell, with ``value`` and the list :data:`PEOPLE`.
         cells: with ``variance`` and ``freedom`` by instance, and ``cubes``.
@@ -36,8 +42,12 @@ def clustered_by_people(
         cluster: the columns that tell instances apart.
     """
     people = pl.col(PEOPLE).list.len().fill_null(0)
+    matches, every = (pl.len().over(keys).cast(pl.Int64) for keys in (inside, cell))
+    moved = (matches / pl.max_horizontal(matches - 1, 1)) * (1 - 1 / every)
     keys = long.filter((people > 0).any().over(cell)).with_columns(
-        off=(pl.col("value") - pl.col("value").mean().over(inside)) / pl.len().over(cell),
+        off=(pl.col("value") - pl.col("value").mean().over(inside))
+        * pl.when(matches < every).then(moved).otherwise(1.0)
+        / pl.len().over(cell),
         unit=pl.struct(cluster).rank("dense").over(cell) - 1,
     )
     rows = []

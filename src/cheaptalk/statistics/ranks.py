@@ -266,14 +266,17 @@ def _errors_by_person(
 ) -> tuple[FloatArray, FloatArray]:
     """Standard errors of all pairs' differences by participant, and their degrees of freedom.
 
-    Deviations are from the group's mean in the stratum. A row counts for each of its participants;
+    Deviations are from the stratum's mean and then from the group's, and allow for the rows of a
+    stratum as in :func:`.clustered_by_people`. A row counts for each of its participants;
     a pair of groups has those who are in a row of either. Without two there is no variance.
     """
     size = int(groups.max()) + 1
     codes = {name: code for code, name in enumerate(dict.fromkeys(chain(*listed)))}
-    cells = clusters.strata[clusters.codes] * size + groups
-    centres = np.bincount(cells, numbers) / np.maximum(np.bincount(cells), 1)
-    off = (numbers - centres[cells]) / np.bincount(groups)[groups]
+    strata, members = clusters.strata[clusters.codes], np.bincount(groups)
+    many = np.bincount(strata)
+    off = numbers - (np.bincount(strata, numbers) / np.maximum(many, 1))[strata]
+    off -= (np.bincount(groups, off) / members)[groups]
+    off *= (many / np.maximum(many - 1, 1))[strata] * (1 - 1 / len(off)) / members[groups]
     rows = np.repeat(np.arange(len(listed)), [len(set(names)) for names in listed])
     person = np.array([codes[name] for names in listed for name in dict.fromkeys(names)])
     sums, played = np.zeros((len(codes), size)), np.zeros((len(codes), size), dtype=bool)
