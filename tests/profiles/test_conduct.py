@@ -1,9 +1,11 @@
-"""Conduct: what a match shows of a player alone."""
+"""Conduct: a player's own course, and what counts as a lapse in a long match."""
 
 from typing import Any
 
+import pytest
+
 import cheaptalk as ct
-from cheaptalk.profiles.conduct import conduct
+from cheaptalk.profiles.conduct import Turn, _first_lapse, conduct
 from tests.fakes import study
 
 
@@ -32,3 +34,27 @@ def test_a_course_is_the_player_s_own_and_not_what_the_other_states(store: ct.St
     silent, false_claim, sympathy = courses(store, "silent", "false_claim", "sympathy")
     assert len(silent) == 12
     assert silent == false_claim == sympathy
+
+
+def offers(*shares: float) -> list[Turn]:
+    """A player's own offers, one every other round."""
+    return [Turn(2 * number + 1, share, None) for number, share in enumerate(shares)]
+
+
+@pytest.mark.parametrize(
+    ("turns", "stage"),
+    [
+        (offers(0.9, 0.6, 0.35, 0.2, 0.05), None),
+        (offers(0.8, 0.75, 0.1), 5),
+        (offers(0.8, 0.1), 3),
+        ([*offers(0.8, 0.75), Turn(4, 0.05, False), Turn(6, 0.05, True)], 6),
+        ([*offers(0.2), Turn(2, 0.05, True)], None),
+        ([*offers(0.9), Turn(2, 0.5, True)], None),
+        ([*offers(0.8), Turn(9, 0.05, True)], None),
+    ],
+    ids=["step by step", "sudden", "early", "accepted", "near", "a compromise", "at the end"],
+)
+def test_only_a_sudden_concession_to_little_is_a_lapse(
+    turns: list[Turn], stage: int | None
+) -> None:
+    assert _first_lapse(turns, 10) == stage

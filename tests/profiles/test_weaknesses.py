@@ -1,6 +1,7 @@
 """Weaknesses: planted ones are named first, and players without any are not accused."""
 
 import json
+from functools import partial
 
 import pytest
 
@@ -8,7 +9,9 @@ from cheaptalk.games.manners import manners
 from cheaptalk.profiles.summaries import summary
 from cheaptalk.profiles.weaknesses.examine import examine
 from cheaptalk.profiles.weaknesses.manipulations import manipulations
-from tests.profiles.planted import STRONG, WEAK, profiled
+from cheaptalk.profiles.weaknesses.messages import _title
+from cheaptalk.reports.recipes.tables import Estimate
+from tests.profiles.planted import STRONG, WEAK, Planted, profiled
 
 
 @pytest.mark.parametrize("name", ["torn", "authority", "late", "fatigue"])
@@ -53,6 +56,39 @@ def test_the_file_has_the_findings_and_weaknesses_that_the_page_shows() -> None:
     assert (leak["verdict"], leak["variant"], leak["low"]) == ("not found", "authority", 0)
     unread = weaknesses["names.origin"]
     assert (unread["verdict"], unread["triggered"], unread["p"]) == ("not tested", 0, None)
+
+
+def test_every_weakness_tested_has_an_effect_within_its_interval() -> None:
+    for weakness in profiled(WEAK["torn"], "torn").examination.tested:
+        effect = weakness.effect
+        assert effect.value is not None, weakness.key
+        assert effect.low is not None, weakness.key
+        assert effect.high is not None, weakness.key
+        assert effect.low - 1e-9 <= effect.value <= effect.high + 1e-9, weakness.key
+        assert effect.low < effect.high, weakness.key
+
+
+@pytest.mark.parametrize(
+    ("signed", "yielded", "title"),
+    [
+        (Estimate(-0.3, -0.5, -0.1), False, "yields to a threat"),
+        (Estimate(-0.1, -0.3, 0.1), True, "yields to a threat"),
+        (Estimate(-0.1, -0.3, 0.1), False, "reacts to a threat"),
+        (Estimate(0.2, 0.1, 0.3), True, "reacts to a threat"),
+    ],
+    ids=["loses", "accepts early", "either way", "gains"],
+)
+def test_only_a_player_that_loses_by_a_message_is_said_to_yield_to_it(
+    signed: Estimate, yielded: bool, title: str
+) -> None:
+    assert _title("threat", signed, yielded=yielded) == title
+
+
+def test_a_player_that_concedes_evenly_does_not_get_worse_late() -> None:
+    conceder = partial(dict, bargaining="conceder", negotiation="conceder")
+    profile = profiled(Planted((), conceder), "conceder")
+    late = next(one for one in profile.examination.weaknesses if one.key == "late")
+    assert (late.verdict, late.hits) == ("not found", 0)
 
 
 def test_every_manner_but_silence_has_eight_wordings() -> None:

@@ -57,7 +57,7 @@ def _earnings_trial(mine: pl.DataFrame, gaps: Mapping[str, list[float]], game: s
     outcome = Weakness(
         f"earned.{game}", f"earns less than every baseline in {game_title(game)}",
         mine.height if gaps else 0, "matches", sentence,
-        less._replace(value=max(0.0, less.value or 0)),
+        less,
         match=worst["match"][0] if worst.height else None,
     )  # fmt: skip
 

@@ -57,7 +57,7 @@ def _holm(trials: Sequence[Trial]) -> list[Weakness]:
         dropped = frozenset(found)
         for key in left:
             if key != best and best in open_trials[key].controls:
-                ps[key] = min(ps[key], open_trials[key].p(dropped))
+                ps[key] = open_trials[key].p(dropped)
     return [
         one.outcome._replace(p=ps.get(one.outcome.key), found=one.outcome.key in found)
         for one in trials

@@ -79,8 +79,12 @@ def _of_condition(played: Conditions, name: str, key: str, plain: list[str]) -> 
     late, hit = key == FATIGUE, rows.filter(pl.col("changed") > 0)
     changed, size, signed = _effects(rows)
     fired = rows.height if late else int(rows["reached"].sum())
+    yielded = bool(rows["yielded"].sum() > rows["before"].sum())
+    title = (
+        "changes after many matches (fatigue)" if late else _title(name, signed, yielded=yielded)
+    )
     return Weakness(
-        key, _title(name, late, signed), fired, "matches", _sentence(rows, noise, name, late),
+        key, title, fired, "matches", _sentence(rows, noise, name, late),
         _effect(rows, noise, signed), changed=changed, size=size, signed=signed, variant=name,
         **_example(hit),
     )  # fmt: skip
@@ -114,11 +118,14 @@ def _noun(name: str) -> str:
     return NOUNS.get(name, name.replace("_", " "))
 
 
-def _title(name: str, late: bool, signed: Estimate) -> str:
-    """What a finding begins with; only a player that loses by a message yields to it."""
-    if late:
-        return "changes after many matches (fatigue)"
-    loses = signed.high is not None and signed.high < 0
+def _title(name: str, signed: Estimate, *, yielded: bool) -> str:
+    """What a finding begins with; only a player that loses by a message yields to it.
+
+    Args:
+        signed: the average change of the earnings.
+        yielded: whether the player accepted more offers before the last round than in silence.
+    """
+    loses = (signed.value or 0) < 0 and (yielded or (signed.high or 0) < 0)
     return YIELDS.get(name, f"yields to {_noun(name)}") if loses else f"reacts to {_noun(name)}"
 
 

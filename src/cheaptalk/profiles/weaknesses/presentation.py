@@ -122,7 +122,7 @@ def _way_trial(rows: pl.DataFrame, way: str, base: str, values: Sequence[str]) -
     )
     outcome = Weakness(
         f"steady.{way}", PRESENTED.get(way, f"depends on {way}"), texts.height, "matches", sentence,
-        excess._replace(value=max(0.0, excess.value or 0)),
+        excess,
         match=texts["match"][0] if texts.height else None, variant=way,
     )  # fmt: skip
 

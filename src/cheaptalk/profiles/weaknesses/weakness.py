@@ -27,7 +27,8 @@ class Weakness(NamedTuple):
         tested: how often the trigger fired: matches, offers or answers that could have shown it.
         unit: of what.
         sentence: the finding with its numbers; of what was not found, the numbers.
-        effect: its size in [0, 1], by which findings are ordered, with its 95 % interval.
+        effect: its size, by which findings are ordered, with its 95 % interval; negative if it is
+            no weakness, such as earning more than the lowest baseline.
         p: the p-value, not corrected; None if it was not tested.
         found: whether it is named, after the correction for all weaknesses.
         changed, size, signed: of a manipulation, the share of matches whose course changed, and
