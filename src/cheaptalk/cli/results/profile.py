@@ -59,7 +59,7 @@ def profile(
         typer.Option("--name", help="What the player is called.", show_default="from PLAYER"),
     ] = None,
     size: Annotated[
-        str, typer.Option(help="The size: small has about 570 matches, standard 5 times as many.")
+        str, typer.Option(help="The size: small has about 550 matches, standard 5 times as many.")
     ] = "small",
     battery: Annotated[
         str | None,
