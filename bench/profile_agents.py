@@ -116,7 +116,7 @@ class Persona(NamedTuple):
 def demand(read: View, own: Persona, yielded: float) -> float:
     """Return the share that a persona demands now, a random one around its plan."""
     time = min(1.0, (read.stage - 1) / max(1, read.rounds - 1))
-    wanted = own.start + (own.end - own.start) * time**own.power
+    wanted = own.start + (own.end - own.start) * float(time**own.power)
     wanted += read.chance.gauss(0, own.noise) - yielded
     if own.grid:
         wanted = round(wanted / own.grid) * own.grid

@@ -105,7 +105,8 @@ TALK = Battery.model_validate(STANDARD.model_dump() | {
     "name": "talk-1", "sizes": {"dozen": 12}, "anew": {},
     "panel": {name: STANDARD.panel[name] for name in ("fair", "hard")},
     "parts": {"division": STANDARD.parts["division"]},
-    "words": {name: one.model_copy(update={"against": ("silent", "flattering", "injection")})
+    "words": {name: one.model_copy(update={"against": (
+        "silent_early", "silent", "flattering", "injection", "polite", "threat")})
               for name, one in STANDARD.words.items() if name.endswith("-words")},
 })  # fmt: skip
 """What talkers say, again and again."""

@@ -1,7 +1,6 @@
 """Weaknesses: planted ones are named first, and players without any are not accused."""
 
 import json
-from functools import partial
 
 import pytest
 
@@ -85,8 +84,8 @@ def test_only_a_player_that_loses_by_a_message_is_said_to_yield_to_it(
 
 
 def test_a_player_that_concedes_evenly_does_not_get_worse_late() -> None:
-    conceder = partial(dict, bargaining="conceder", negotiation="conceder")
-    profile = profiled(Planted((), conceder), "conceder")
+    conceder = Planted((), lambda: {"bargaining": "conceder", "negotiation": "conceder"})
+    profile = profiled(conceder, "conceder")
     late = next(one for one in profile.examination.weaknesses if one.key == "late")
     assert (late.verdict, late.hits) == ("not found", 0)
 

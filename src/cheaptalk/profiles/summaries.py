@@ -109,7 +109,7 @@ def _smallest(profile: Profile, examined: Examination, times: int) -> str:
         of = one.tested * times
         hits = one.least(of, level)
         if hits is not None:
-            parts.append(f"a player that {one.title} in {hits} of {of} {one.unit}")
+            parts.append(f"a player that {one.title} ({hits} of {of} {one.unit})")
     return ", and ".join(parts)
 
 

@@ -4,7 +4,7 @@ Every weakness is a test with a p-value; Holm's procedure over all tests of a pr
 probability that a player without weaknesses is said to have one to :data:`LEVEL`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -58,7 +58,21 @@ def _holm(trials: Sequence[Trial]) -> list[Weakness]:
         for key in left:
             if key != best and best in open_trials[key].controls:
                 ps[key] = open_trials[key].p(dropped)
+    explained = _explained(open_trials, frozenset(found))
+    ps |= explained
+    found = {key: p for key, p in found.items() if key not in explained}
     return [
         one.outcome._replace(p=ps.get(one.outcome.key), found=one.outcome.key in found)
         for one in trials
     ]
+
+
+def _explained(open_trials: Mapping[str, Trial], found: frozenset[str]) -> dict[str, float]:
+    """The findings of which nothing is left without the conditions of the others, with p-values.
+
+    A player that is only moved by flattery is not moved by messages of any kind.
+    """
+    level = LEVEL / (len(open_trials) - len(found) + 1)
+    ps = {key: open_trials[key].p(others) for key in sorted(found)
+          if (others := open_trials[key].controls & found)}  # fmt: skip
+    return {key: p for key, p in ps.items() if p > level}

@@ -76,8 +76,9 @@ def _of_condition(played: Conditions, name: str, key: str, plain: list[str]) -> 
     """A manipulation, or the late repeats, with effects and without a verdict."""
     rows = played.rows.filter(condition=name)
     noise = played.rows.filter(pl.col("condition").is_in(plain))
-    late, hit = key == FATIGUE, rows.filter(pl.col("changed") > 0)
+    late = key == FATIGUE
     changed, size, signed = _effects(rows)
+    match, twin = _example(rows)
     fired = rows.height if late else int(rows["reached"].sum())
     yielded = bool(rows["yielded"].sum() > rows["before"].sum())
     title = (
@@ -86,7 +87,7 @@ def _of_condition(played: Conditions, name: str, key: str, plain: list[str]) -> 
     return Weakness(
         key, title, fired, "matches", _sentence(rows, noise, name, late),
         _effect(rows, noise, signed), changed=changed, size=size, signed=signed, variant=name,
-        **_example(hit),
+        match=match, twin=twin,
     )  # fmt: skip
 
 
@@ -146,10 +147,14 @@ def _effect(rows: pl.DataFrame, noise: pl.DataFrame, signed: Estimate) -> Estima
     return max(unsigned(signed), excess, key=lambda one: one.value or 0)
 
 
-def _example(hit: pl.DataFrame) -> dict[str, str | None]:
-    """The match in which the earnings changed most, and its twin."""
-    worst = hit.sort("size", descending=True, maintain_order=True).head(1).to_dicts()
-    return {key: worst[0][key] if worst else None for key in ("match", "twin")}
+def _example(rows: pl.DataFrame) -> tuple[str | None, str | None]:
+    """The match in which the earnings changed most, and its twin; None if no course changed."""
+    worst = (
+        rows.filter(pl.col("changed") > 0)
+        .sort("size", descending=True, maintain_order=True)
+        .head(1)
+    )
+    return next(worst.select("match", "twin").iter_rows(), (None, None))
 
 
 def _p(
@@ -237,8 +242,14 @@ def _any_message(played: Conditions, names: list[str], plain: list[str]) -> Tria
         - float(np.mean([values[one] for one in plain if one in values] or [0]))
         for values in played.changed if any(one in values for one in names)
     ]  # fmt: skip
+    match, twin = _example(rows)
     outcome = Weakness(
         "words", "is moved by messages of any kind", int(rows["reached"].sum()), "matches",
-        sentence, estimate_of(excess), **_example(rows.filter(pl.col("changed") > 0)),
+        sentence, estimate_of(excess), match=match, twin=twin,
     )  # fmt: skip
-    return Trial(outcome, lambda _: tests.any_differs(played.changed, plain, names))
+
+    def p(found: frozenset[str]) -> float:
+        rest = [one for one in names if f"words.{one}" not in found]
+        return tests.any_differs(played.changed, plain, rest) if rest else 1.0
+
+    return Trial(outcome, p, frozenset(f"words.{one}" for one in names))

@@ -117,7 +117,7 @@ def _rate_trial(rows: pl.DataFrame, rate: Rate, variant: str = "") -> Trial:
         if by_game.height < 2:
             return everywhere
         # half of the level is for all games together, half for those in which it may only show
-        each = [tests.more_often(*row, rate.limit) for row in by_game.drop("game").iter_rows()]
+        each = [tests.more_often(some, of, rate.limit) for _, some, of in by_game.iter_rows()]
         return min(1.0, 2 * everywhere, 2 * len(each) * min(each))
 
     return Trial(outcome, p)
