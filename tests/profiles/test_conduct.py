@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.profiles.conduct import Turn, _first_lapse, conduct
+from cheaptalk.profiles.conduct import Turn, _first_lapse, _over_products, conduct
+from cheaptalk.rules import Chance, Result, game_box, play
 from tests.fakes import study
 
 
@@ -58,3 +59,18 @@ def test_only_a_sudden_concession_to_little_is_a_lapse(
     turns: list[Turn], stage: int | None
 ) -> None:
     assert _first_lapse(turns, 10) == stage
+
+
+@pytest.mark.parametrize(("seller", "share"), [("honest", 0), ("always_recommend", 1)])
+def test_a_seller_lies_only_about_products_of_low_quality(seller: str, share: int) -> None:
+    box = game_box("persuasion")
+    game = box.rules(signal="binary", horizon=10)
+    deal = game.deal(Chance("lies"))
+    players = {place: box.strategies[name].with_settings()
+               for place, name in (("alice", seller), ("bob", "trusting"))}  # fmt: skip
+    table = play(game, deal, "lies", players)
+    result = Result(game, deal, table.outcome, lambda: table.given)
+    found = _over_products(result, "alice")
+    low = deal.qualities.count(False)
+    assert 0 < low < 10
+    assert (found["tempted"], found["deceived"]) == (low, share * low)
