@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -187,12 +188,12 @@ def test_a_gate_is_not_decided_by_what_never_varied() -> None:
     earned = synthetic("one", {"earned": np.full(4, 0.5)}).numbers["earned"]
     constant = earned._replace(own=Estimate(0.5, clusters=4))
     profile = synthetic("one", {})
-    profile.numbers["earned"] = constant
-    decision = decide(profile, gate("earned >= 0.4"))
+    decision = decide(replace(profile, numbers={"earned": constant}), gate("earned >= 0.4"))
     assert decision.verdict is Verdict.CANNOT_TELL
     assert decision.why == "it never varied, so that nothing shows how much it can"
-    profile.numbers["earned"] = constant._replace(own=Estimate(0.5, error=0.0, clusters=4))
-    assert decide(profile, gate("earned >= 0.4")).verdict is Verdict.PASS
+    certain = constant._replace(own=Estimate(0.5, error=0.0, clusters=4))
+    sure = replace(profile, numbers={"earned": certain})
+    assert decide(sure, gate("earned >= 0.4")).verdict is Verdict.PASS
 
 
 def test_a_file_of_the_ambiguous_format_is_refused_with_the_cure() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.games import Persuasion
 from cheaptalk.profiles.conduct import Turn, _first_lapse, _over_products, conduct
 from cheaptalk.rules import Chance, Result, game_box, play
 from tests.fakes import study
@@ -64,7 +65,7 @@ def test_only_a_sudden_concession_to_little_is_a_lapse(
 @pytest.mark.parametrize(("seller", "share"), [("honest", 0), ("always_recommend", 1)])
 def test_a_seller_lies_only_about_products_of_low_quality(seller: str, share: int) -> None:
     box = game_box("persuasion")
-    game = box.rules(signal="binary", horizon=10)
+    game = Persuasion(signal="binary", horizon=10)
     deal = game.deal(Chance("lies"))
     players = {place: box.strategies[name].with_settings()
                for place, name in (("alice", seller), ("bob", "trusting"))}  # fmt: skip

@@ -31,7 +31,7 @@ def two_sided_p(
         :data:`LEAST_FREEDOM` degrees of freedom.
     """
     if constant_p is not None:
-        return max(constant_p, 0.5**freedom)
+        return max(constant_p, float(0.5**freedom))
     if not error or not is_testable(freedom):
         return None
     return float(2 * stdtr(freedom, -abs(difference) / error))

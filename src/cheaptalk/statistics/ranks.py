@@ -122,7 +122,7 @@ def rank_ranges(
     numbers = used[value].to_numpy() * (1 if highest else -1)
     means, drawn = _means(groups, numbers, clusters, draws, np.random.default_rng(seed))
     lost = draws - len(drawn)
-    notes = (f"{lost} draws lack a group, and do not count",) if lost else ()
+    notes: tuple[str, ...] = (f"{lost} draws lack a group, and do not count",) if lost else ()
     if len(drawn) < 2:
         raise StatisticsError("draws lack a group nearly always: it has too few clusters to rank")
     label = f"{level * 100:g} %, {len(drawn)} bootstrap draws of {clusters.label}"
