@@ -61,7 +61,9 @@ def test_a_copy_is_there_already_and_a_namesake_is_left_out(games: Path, store: 
     intake = take_in(read_glee(games), store, "glee-import")
     assert (intake.imported, intake.present) == (1, 1)
     assert [skipped.game for skipped in intake.skipped] == ["c/SAME"]
-    assert "under this id, with other moves or settings" in intake.skipped[0].reason
+    assert "with other moves or settings: import into another study (--study), or rename" in (
+        intake.skipped[0].reason
+    )
 
 
 @pytest.mark.parametrize("name", ["", "two words", "a/b", "x" * 81])

@@ -224,9 +224,13 @@ class _Clerk:
         if known == entry.id:
             self.intake.present += 1
         else:
-            reason = f"the study has match {known} under this id, with other moves or settings"
+            reason = (
+                f'the study has another game with the id "{one.id}" (match {known}), with other '
+                "moves or settings"
+            )
             if one.redactions:
-                reason += ", names among them: import into another study (--study) or store"
+                reason += ", names among them"
+            reason += ": import into another study (--study), or rename its file or folder"
             self.intake.skipped.append(Skipped(one.place, reason))
         return None
 
