@@ -1,6 +1,5 @@
 """The store file: made, opened, refused, written by one at a time, and full."""
 
-import os
 import re
 import shutil
 import sqlite3
@@ -563,37 +562,6 @@ def test_a_run_stops_when_a_file_beside_its_store_is_removed(store: Store, endin
     with pytest.raises(StoreError, match=rf"{re.escape(str(file))} was removed or replaced"):
         ct.run(written, store, models=models, concurrency=4, progress=lose)
     assert len(models.calls) < 40
-
-
-@pytest.mark.file
-def test_a_folder_of_locks_that_another_user_owns_is_passed_over(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("cheaptalk.records.store.sqlite.gettempdir", lambda: str(tmp_path))
-    theirs = tmp_path / f"cheaptalk-locks-{os.getuid()}"
-    theirs.symlink_to(tmp_path)
-    with store.writing():
-        kept = [*theirs.with_name(f"{theirs.name}-1").glob("*.lock")]
-    assert len(kept) == 1
-    for number in range(2, 10):
-        theirs.with_name(f"{theirs.name}-{number}").write_text("")
-    assert sqlite._lock_folder() == theirs.with_name(f"{theirs.name}-1")
-    shutil.rmtree(kept[0].parent)
-    kept[0].parent.write_text("")
-    with pytest.raises(StoreError, match="belong to other users, and locks"):
-        sqlite._lock_folder()
-
-
-@pytest.mark.file
-def test_locks_are_kept_without_the_user_ids_of_posix(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("cheaptalk.records.store.sqlite.gettempdir", lambda: str(tmp_path))
-    monkeypatch.delattr("os.getuid")
-    monkeypatch.setenv("USERNAME", "ann")
-    monkeypatch.setenv("LOGNAME", "ann")
-    with store.writing():
-        assert [*tmp_path.glob("cheaptalk-locks-ann/*.lock")]
 
 
 @pytest.mark.file
