@@ -15,7 +15,7 @@ from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import counted
 from cheaptalk.statistics import STRATA, holm, mean_intervals
 from cheaptalk.statistics.differences import constant_p_of_instances, t_limits, two_sided_p
-from cheaptalk.statistics.intervals import DEALS
+from cheaptalk.statistics.intervals import CONSTANT, DEALS
 from cheaptalk.studies.factors import crossed_label
 from cheaptalk.text import capital, decimals, fixed
 
@@ -170,21 +170,30 @@ def _contrast(
         numbers = dict.fromkeys(
             (EFFECT, EFFECT + LOW, EFFECT + HIGH, EFFECT + ERROR, "p", "p_holm")
         )
-        return {**labels, **numbers, "decimals": 0, EFFECT + COUNT: 0, EFFECT + CLUSTERS: 0}
+        return {
+            **labels,
+            **numbers,
+            "constant": False,
+            "decimals": 0,
+            EFFECT + COUNT: 0,
+            EFFECT + CLUSTERS: 0,
+        }
     interval = mean_intervals(pairs, [VALUE], strata=STRATA).row(0, named=True)
     effect, error = float(interval["mean"]), interval["error"]
     instances = pairs.group_by(DEALS, maintain_order=True).agg(
         part=pl.col(VALUE).sum(), first=True, second=True
     )
     freedom = interval["freedom"] or 0.0
-    p = two_sided_p(effect, error, freedom, constant_p_of_instances(instances))
+    is_constant = interval["note"] == CONSTANT
+    constant_p = constant_p_of_instances(instances) if is_constant else None
+    p = two_sided_p(effect, error, freedom, constant_p)
     low, high = t_limits(effect, error, freedom, 1 - ALPHA)
     return {
         **labels,
         "decimals": decimals([effect]), EFFECT: effect,
         EFFECT + LOW: low, EFFECT + HIGH: high, EFFECT + ERROR: error,
         EFFECT + COUNT: pairs.height, EFFECT + CLUSTERS: interval["clusters"],
-        "p": p, "p_holm": None,
+        "constant": is_constant, "p": p, "p_holm": None,
     }  # fmt: skip
 
 
@@ -226,6 +235,6 @@ def _evidence(row: Mapping[str, Any]) -> str:
     low, high, places = row[EFFECT + LOW], row[EFFECT + HIGH], row["decimals"]
     pairs = counted(row[EFFECT + COUNT], "pair")
     if low is None or high is None:
-        same = "the same on every instance" if row[EFFECT + ERROR] == 0 else "inconclusive"
+        same = "the same on every instance" if row["constant"] else "inconclusive"
         return f" ({same}, {pairs})"
     return f" (95 % interval {fixed(low, places)} to {fixed(high, places)}, {pairs})"
