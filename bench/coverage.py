@@ -163,11 +163,18 @@ def rows(studies: int = STUDIES) -> Iterator[Row]:
         held, of = plain[worst].held, plain[worst].plain
         low, high = limits(held, of)
         yield Row(
-            f"worst coverage without a caution, by {unit}, {outcome}", 100 * held / of, "%",
-            (">=", LEAST),
+            f"worst coverage without a caution, by {unit}, {outcome}", 100 * held / of, "%", None,
             f"{worst}; {of} intervals, 95 % interval {100 * low:.1f} to {100 * high:.1f}; "
             f"{len(plain)} of {len(own)} designs, {100 * shown / total:.0f} % of {total:,} "
             "intervals come without a caution",
+        )  # fmt: skip
+        below = [
+            design for design, count in plain.items()
+            if 100 * limits(count.held, count.plain)[1] < LEAST
+        ]  # fmt: skip
+        yield Row(
+            f"designs below {LEAST} % beyond chance, by {unit}, {outcome}", len(below), "",
+            ("<=", 0), f"of {len(plain)} designs that have 20 intervals without a caution or more",
         )  # fmt: skip
         over = sum(count.held for count in plain.values()) / shown
         yield Row(f"coverage without a caution, clusters by {unit}, {outcome}", 100 * over, "%")

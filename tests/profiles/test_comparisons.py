@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -184,16 +183,21 @@ def test_a_change_that_never_varied_is_known_of_scripts_and_takes_six_instances_
     assert (change.told, change.change.error) == (told, None)
 
 
-def test_a_gate_is_not_decided_by_what_never_varied() -> None:
-    earned = synthetic("one", {"earned": np.full(4, 0.5)}).numbers["earned"]
-    constant = earned._replace(own=Estimate(0.5, clusters=4))
-    profile = synthetic("one", {})
-    decision = decide(replace(profile, numbers={"earned": constant}), gate("earned >= 0.4"))
-    assert decision.verdict is Verdict.CANNOT_TELL
-    assert decision.why == "it never varied, so that nothing shows how much it can"
-    certain = constant._replace(own=Estimate(0.5, error=0.0, clusters=4))
-    sure = replace(profile, numbers={"earned": certain})
-    assert decide(sure, gate("earned >= 0.4")).verdict is Verdict.PASS
+@pytest.mark.parametrize(
+    ("error", "verdict", "why"),
+    [
+        (None, Verdict.CANNOT_TELL, "it never varied, so that nothing shows how much it can"),
+        (0.0, Verdict.PASS, ""),
+    ],
+)
+def test_a_gate_is_decided_only_by_a_constant_that_can_be_nothing_else(
+    error: float | None, verdict: Verdict, why: str
+) -> None:
+    made = synthetic("one", {"earned": np.full(4, 0.5)})
+    earned = made.numbers["earned"]._replace(own=Estimate(0.5, error=error, clusters=4))
+    profile = Profile("one", BATTERY, "small", "study", made.seats, {"earned": earned})
+    decision = decide(profile, gate("earned >= 0.4"))
+    assert (decision.verdict, decision.why) == (verdict, why)
 
 
 def test_a_file_of_the_ambiguous_format_is_refused_with_the_cure() -> None:

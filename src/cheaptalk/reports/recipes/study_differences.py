@@ -135,9 +135,9 @@ def _of_cells(
     """The mean difference over cells that both studies have, which weigh alike.
 
     An instance moves all cells that it was played in, so that each side is clustered by instance.
-    Configurations with a single instance in either study show no spread of their own: they are
-    collapsed into one stratum, in which what differs is the configurations' differences. A single
-    such configuration collapses all of them, as in :func:`.mean_intervals`.
+    Configurations of which a cell has a single instance in either study show no spread of their
+    own: they are collapsed into one stratum, in which what differs is the configurations'
+    differences. A single such configuration collapses all of them, as in :func:`.mean_intervals`.
     """
     sides = [_by_cell(side, key) for side in (before, after)]
     cells = sides[0].join(sides[1], on=CELL, suffix=".after", validate="1:1", maintain_order="left")
@@ -153,7 +153,7 @@ def _of_cells(
         .join(_spread(after, key), on=STRATA, suffix=".after", validate="1:1",
               maintain_order="left")
     )  # fmt: skip
-    thin = pl.min_horizontal("clusters", "clusters.after") == 1
+    thin = pl.min_horizontal("fewest", "fewest.after") == 1
     if strata.filter(thin).height == 1:
         thin = pl.lit(value=True)
     error, freedom = _combined(strata.filter(~thin), cells, strata.filter(thin))
@@ -179,9 +179,15 @@ def _by_cell(frame: pl.DataFrame, key: str) -> pl.DataFrame:
 
 
 def _spread(frame: pl.DataFrame, key: str) -> pl.DataFrame:
-    """What each configuration adds to the standard error of a sum over its cells' means."""
+    """What each configuration adds to the standard error of a sum over its cells' means.
+
+    ``fewest`` is the number of instances of the cell that has fewest.
+    """
     found = mean_intervals(_weighed(frame, key), ["off"], STRATA, cluster=("deal",))
-    return found.select(*STRATA, "error", "freedom", "clusters")
+    cells = frame.group_by(CELL, maintain_order=True).agg(fewest=pl.col("deal").n_unique())
+    fewest = cells.group_by(STRATA, maintain_order=True).agg(pl.col("fewest").min().cast(pl.Int64))
+    spread = found.select(*STRATA, "error", "freedom", "clusters")
+    return spread.join(fewest, on=STRATA, validate="1:1", maintain_order="left")
 
 
 def _weighed(frame: pl.DataFrame, key: str, over: tuple[str, ...] = STRATA) -> pl.DataFrame:
@@ -227,7 +233,7 @@ def _arrangements(strata: pl.DataFrame, thin: pl.Expr) -> Iterator[int]:
     """In how many ways equal players could have the instances of each stratum that differs."""
     moved = strata.with_columns(thin=thin).filter(pl.col("change") != 0)
     collapsed = 1
-    for first, second, is_thin in moved.select("clusters", "clusters.after", "thin").iter_rows():
+    for first, second, is_thin in moved.select("fewest", "fewest.after", "thin").iter_rows():
         ways = arrangements_of(0, first, second)
         if is_thin:
             collapsed *= ways
