@@ -141,7 +141,9 @@ def _effects(rows: pl.DataFrame) -> tuple[Estimate, Estimate, Estimate]:
 
 def _effect(rows: pl.DataFrame, noise: pl.DataFrame, signed: Estimate) -> Estimate:
     """The larger effect: on the earnings, or on how often the course changes beyond repeats."""
-    beside = noise.group_by(INSTANCE).agg(pl.col("changed").mean().alias("repeats"))
+    beside = noise.group_by(INSTANCE, maintain_order=True).agg(
+        pl.col("changed").mean().alias("repeats")
+    )
     both = rows.join(beside, INSTANCE, how="left", validate="m:1", maintain_order="left")
     excess = estimate_of((both["changed"] - both["repeats"].fill_null(0.0)).to_list())
     return max(unsigned(signed), excess, key=lambda one: one.value or 0)
