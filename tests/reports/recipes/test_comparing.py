@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,10 @@ import pytest
 from scipy import stats
 
 import cheaptalk as ct
-from cheaptalk.reports.recipes.study_differences import difference
+from cheaptalk.reports.recipes.comparison import _Comparison
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.parts import Answer
+from cheaptalk.reports.recipes.study_differences import difference, unchanged_pairs
 from tests.conftest import Command
 
 FIRST: dict[str, Any] = {
@@ -252,6 +255,37 @@ def test_a_study_does_not_differ_from_itself(store: Path) -> None:
     for unknown in ("difference.low", "difference.high"):
         assert frame[unknown].to_list() == [None] * frame.height
     assert set(frame["p"]) == set(frame["p.corrected"]) == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("shift", "sentence"),
+    [
+        (0, "nothing changed: the outcome is the same in all 48 pairs of matches."),
+        (1, "no change can be told from chance, of 20 differences."),  # of equal means
+    ],
+)
+def test_only_equal_outcomes_show_that_nothing_changed(
+    store: Path, shift: int, sentence: str
+) -> None:
+    """Each match has the outcome of another instance, so that all means coincide."""
+    with ct.Store.open(store) as opened:
+        before, after = Evidence(opened, "first"), Evidence(opened, "first")
+        frames = cast("dict[str, pl.DataFrame]", after.frames)
+        instances = pl.col("deal").gather((pl.int_range(pl.len()) + shift) % pl.len())
+        frames["bargaining"] = frames["bargaining"].sort("deal").with_columns(
+            instances.over("configuration", "pairing"), match=pl.col("match") + " again"
+        )  # fmt: skip
+        made = [*_Comparison(after, {}, ("bargaining",)).changes("bargaining", before)]
+    assert isinstance(made[0], Answer)
+    assert made[0].text == f"From “first” to “first”, {sentence}"
+
+
+def test_an_outcome_that_only_one_study_defines_has_changed() -> None:
+    pair = pl.DataFrame({"configuration": "c", "pairing": "a / b", "deal": ["0", "1"], "repeat": 0})
+    before = pair.with_columns(x=pl.Series([1.0, None]), y=pl.Series([True, False]))
+    assert unchanged_pairs(before, before, ["x", "y"]) == 2
+    assert unchanged_pairs(before, before.with_columns(x=1.0), ["x", "y"]) is None
+    assert unchanged_pairs(before, before.with_columns(y=True), ["x", "y"]) is None
 
 
 def test_corrected_p_allow_for_the_comparisons_of_all_games(store: Path) -> None:

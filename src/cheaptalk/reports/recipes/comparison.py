@@ -14,7 +14,12 @@ from cheaptalk.reports.charts.kinds import dots
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Recipe, RecipePart
-from cheaptalk.reports.recipes.study_differences import LEVEL, WHO, difference
+from cheaptalk.reports.recipes.study_differences import (
+    LEVEL,
+    WHO,
+    difference,
+    unchanged_pairs,
+)
 from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable
 from cheaptalk.reports.study.scores import GameScores
@@ -146,7 +151,8 @@ class _Comparison:
                 "the studies have no configuration in common that the same players played; name "
                 "those that stand for each other with --as NEW=OLD"
             )
-        yield _changed(frame, len(tested), evidence.study, self.other.study)
+        unchanged = self._unchanged(game, evidence) if frame["paired"].all() else None
+        yield _changed(frame, len(tested), evidence.study, self.other.study, unchanged)
         yield _charts(game, frame, self.other)
         yield _table(game, frame, evidence, self.other, _same_deals(evidence, self.other))
 
@@ -166,15 +172,25 @@ class _Comparison:
     def _rows(self, game: str, evidence: Evidence) -> Iterator[dict[str, object]]:
         if evidence.scored(game).is_empty() or self.other.scored(game).is_empty():
             return
-        other = self.other.study
-        replaced = {old: f"{old} of {other}" for old in self.renamed.values()}
+        before, after = self._sides(game, evidence)
+        paired = _same_deals(evidence, self.other)
+        for role in before.roles:
+            yield from _rows(before, after, role, paired)
+
+    def _sides(self, game: str, evidence: Evidence) -> tuple[GameScores, GameScores]:
+        """A game's scored matches in each study, with the labels of the first one."""
+        replaced = {old: f"{old} of {self.other.study}" for old in self.renamed.values()}
         before, after = (
             GameScores(game, _renamed(study.scored(game), names), study.places[game])
             for study, names in ((evidence, {}), (self.other, replaced | dict(self.renamed)))
         )
-        paired = _same_deals(evidence, self.other)
-        for role in before.roles:
-            yield from _rows(before, after, role, paired)
+        return before, after
+
+    def _unchanged(self, game: str, evidence: Evidence) -> int | None:
+        """How many pairs of matches a game has if all have the same outcome."""
+        before, after = self._sides(game, evidence)
+        keys = [score.key for score in (*before.scores, *before.pairing_scores)]
+        return unchanged_pairs(before.scored, after.scored, list(dict.fromkeys(keys)))
 
 
 def _renamed(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:
@@ -224,35 +240,43 @@ def _rows(
                     "difference.low": low, "difference.high": high, "difference.n": found.n,
                     "difference.clusters": found.clusters,
                     "difference.wanted": found.wanted,
-                    "gain": key == before.gain(role).key, "p": found.p,
+                    "paired": found.paired, "gain": key == before.gain(role).key, "p": found.p,
                     "decimals": before.decimals.get(key, 2), "place": role,
                 }  # fmt: skip
 
 
-def _changed(frame: pl.DataFrame, tests: int, before: str, after: str) -> Answer:
+def _changed(
+    frame: pl.DataFrame, tests: int, before: str, after: str, unchanged: int | None
+) -> Answer:
     """Whose gains changed beyond doubt, and how many other scores did.
 
     Args:
         frame: the differences of one game.
         tests: how many differences of all games the corrected p-values allow for.
+        before, after: the studies.
+        unchanged: the number of pairs of matches if all have the same outcome.
     """
     since, tested = f"From “{before}” to “{after}”", counted(tests, "difference")
-    if not frame["difference"].abs().max():
-        return Answer(f"{since}, nothing changed at all.", "nothing changed")
+    if unchanged:
+        pairs = "the only pair" if unchanged == 1 else f"all {unchanged:,} pairs"
+        said = f"{since}, nothing changed: the outcome is the same in {pairs} of matches."
+        return Answer(said, "nothing changed")
     changed = frame.filter(pl.col("p.corrected") < 1 - LEVEL)
     if changed.is_empty():
-        nothing = "nothing can be told to have changed"
+        nothing = "no change can be told from chance"
         few = _untested(frame)
         return Answer(f"{since}, {nothing}, of {tested}{few}.", nothing)
-    said = [_moved(row) for row in changed.filter("gain").rows(named=True)]
-    if not said:
-        said = ["no gain can be told to have changed"]
+    moved = [_moved(row) for row in changed.filter("gain").rows(named=True)]
+    if not moved:
+        moved = ["no change of a gain can be told from chance"]
     elif not changed.filter("gain", pl.col("difference") > 0).height:
-        said.append("no gain can be told to have risen")
+        moved.append("no rise of a gain can be told from chance")
     if others := changed.filter(~pl.col("gain")).height:
-        said.append(f"{counted(others, 'other score')} changed, too")
+        moved.append(f"{counted(others, 'other score')} changed, too")
     rule = f" (95 % intervals; Holm's rule for {tested})"
-    return Answer(f"{since}, {'; '.join(said)}{rule}.", f"{counted(len(changed), 'score')} changed")
+    return Answer(
+        f"{since}, {'; '.join(moved)}{rule}.", f"{counted(len(changed), 'score')} changed"
+    )
 
 
 def _untested(frame: pl.DataFrame) -> str:

@@ -1,6 +1,6 @@
 """Differences between a player's scores in two studies, by pairs of matches or by cells."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -26,8 +26,10 @@ LEVEL = 0.95
 WHO = "who"
 CELL = (WHO, "configuration", "pairing")
 """Matches that are alike but for their instances and chance."""
-PAIR = (*CELL, "deal", "repeat")
+MATCH = ("configuration", "pairing", "deal", "repeat")
 """What pairs a match of one study with a match of the other."""
+PAIR = (WHO, *MATCH)
+"""The same for a player's results in these matches."""
 
 
 class Difference(NamedTuple):
@@ -43,6 +45,7 @@ class Difference(NamedTuple):
         constant_p: the p-value of a difference that never varied, None of others; see
             :func:`.constant_difference_p`.
         bounds: the smallest and the largest possible difference.
+        paired: whether it is a mean over pairs of matches.
     """
 
     before: float
@@ -54,6 +57,7 @@ class Difference(NamedTuple):
     clusters: int
     constant_p: float | None = None
     bounds: Bounds = UNBOUNDED
+    paired: bool = False
 
     @property
     def p(self) -> float | None:
@@ -108,6 +112,27 @@ def difference(
     return _of_cells(first, second, key, bounds)
 
 
+def unchanged_pairs(before: pl.DataFrame, after: pl.DataFrame, keys: Sequence[str]) -> int | None:
+    """Return the number of pairs of matches if all have the same outcome, or None.
+
+    Args:
+        before, after: the matches of each study, with the columns of :data:`MATCH`.
+        keys: the scores' columns. An undefined score equals only an undefined score.
+    """
+    shared = [key for key in keys if key in before.columns and key in after.columns]
+    sides = [
+        side.select(*MATCH, pl.col(shared).cast(pl.Float64)).sort(MATCH) for side in (before, after)
+    ]
+    both = sides[0].join(sides[1], on=MATCH, suffix=".after", validate="1:1", maintain_order="left")
+    same = []
+    for key in shared:
+        first, second = pl.col(key), pl.col(f"{key}.after")
+        size = pl.max_horizontal(first.abs(), second.abs())
+        equal = without_rounding(second - first, size) == 0
+        same.append(equal.fill_null(first.is_null() & second.is_null()).all())
+    return both.height if all(both.select(pl.all_horizontal(same)).to_series()) else None
+
+
 def _of_pairs(both: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> Difference:
     """The mean difference over pairs of matches on the same instances."""
     before, after = pl.col(key), pl.col("after")
@@ -125,7 +150,7 @@ def _of_pairs(both: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> D
     return Difference(
         first, second, change, error, freedom, n, clusters,
         constant_p_of_instances(instances) if note == CONSTANT else None,
-        difference_bounds(both, both, bounds),
+        difference_bounds(both, both, bounds), paired=True,
     )  # fmt: skip
 
 
