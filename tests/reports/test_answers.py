@@ -99,12 +99,34 @@ def test_what_never_varied_is_always_so_and_one_deal_tells_nothing() -> None:
     assert "cannot be told yet: ann (Payoff Left 2.000) is 1.000 ahead of bob (one deal); more" in (
         answer(once).text
     )
+
+
+def test_equal_means_are_a_tie_of_the_sample() -> None:
+    """They were reported as players who "did equally well", without an interval."""
+    game = played(10, ann=lambda deal: deal % 2 + 0.5, bob=lambda deal: (deal + 1) % 2 + 0.5)
+    (margin,) = margins(game, "left")
+    assert (margin.size, margin.low) == (0, -(margin.high or 0.0))
+    text = answer(game).text
+    assert text.startswith(
+        "ann and bob have the same mean as Left, Payoff Left 1.000, on these 10 deals; that does "
+        "not show that they are equal: the difference between ann and bob is 0.000 (95 % interval "
+        f"-{margin.high:.3f} to {margin.high:.3f}). "
+    )
     even = played(12, ann=lambda _: 1.0, bob=lambda _: 1.0)
-    assert answer(even).text.startswith("ann and bob did equally well as Left: Payoff Left 1.000.")
+    assert "on these 12 deals; that does not show that they are equal" in answer(even).text
+    assert "0.000 (the same on every deal)" in answer(even).text
     alike = played(12, ann=lambda _: 1.0, bob=lambda _: 1.0, cat=lambda _: 1.0)
-    assert answer(alike).text.startswith("All 3 players did equally well as Left")
+    assert answer(alike).text.startswith("All 3 players have the same mean as Left")
     both = dict.fromkeys(("ann", "bob"), lambda _: 1.0) | {"cat": lambda _: 0.5}
-    assert answer(played(12, **both)).short.startswith("ann and bob did equally well as Left;")
+    assert answer(played(12, **both)).short.startswith("ann and bob have the same mean as Left;")
+
+
+def test_a_lead_that_rounding_leaves_is_a_tie() -> None:
+    rows = pl.DataFrame({
+        "configuration": "c", "deal": [0, 1] * 2, "who": ["a", "a", "b", "b"], "x": 0.3,
+    })  # fmt: skip
+    (margin,) = margins_over(rows, "who", "x", [("a", 0.1 + 0.2), ("b", 0.3)])
+    assert margin.size == 0
 
 
 def test_the_best_of_equals_is_named_in_few_studies() -> None:

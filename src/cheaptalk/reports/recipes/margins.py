@@ -17,7 +17,13 @@ from cheaptalk.statistics.differences import (
     t_limits,
     two_sided_p,
 )
-from cheaptalk.statistics.intervals import CONSTANT, Bounds, BoundsColumns, without_rounding
+from cheaptalk.statistics.intervals import (
+    CONSTANT,
+    ROUNDING,
+    Bounds,
+    BoundsColumns,
+    without_rounding,
+)
 from cheaptalk.statistics.planning import growth_for_power
 from cheaptalk.text import fixed
 
@@ -32,7 +38,7 @@ class Margin(NamedTuple):
 
     Attributes:
         behind: the other one.
-        size: the difference of their means.
+        size: the difference of their means; 0 if it is no more than rounding leaves.
         low, high: its interval, at a level that allows for all rivals, within what the difference
             can be; None if there is none.
         deals: the instances it rests on.
@@ -72,6 +78,32 @@ class Margin(NamedTuple):
             return f" (inconclusive: about one degree of freedom{few})"
         kind = "95 % interval" if self.rivals == 1 else "simultaneous 95 % interval"
         return f" ({kind} {fixed(self.low, places)} to {fixed(self.high, places)}{few})"
+
+
+def tie_text(best: str, margins: Sequence[Margin], places: int) -> tuple[str, str] | None:
+    """Return who has the same mean as the best player, and what that shows; None without a tie.
+
+    Equal means are a tie of the sample, and do not show that players are equal.
+
+    Args:
+        best: the player whose leads these are.
+        margins: its leads over all others.
+        places: decimals of a difference.
+    """
+    ties = [one for one in margins if one.size == 0]
+    if not ties:
+        return None
+    *names, last = [best, *(one.behind for one in ties)]
+    who = f"All {len(ties) + 1} players" if 1 < len(ties) == len(margins) else (
+        f"{', '.join(names)} and {last}"
+    )  # fmt: skip
+    widest = max(ties, key=lambda one: one.high or 0.0)
+    shows = (
+        f"on these {counted(widest.deals, 'deal')}; that does not show that they are equal: the "
+        f"difference between {best} and {widest.behind} is "
+        f"{fixed(0, places)}{widest.within(places)}"
+    )
+    return f"{who} have the same mean", shows
 
 
 class _Pair(NamedTuple):
@@ -135,6 +167,8 @@ def _pair(
 ) -> _Pair:  # fmt: skip
     ours, theirs = pl.col(who) == first, pl.col(who) == label
     value = pl.col(key).cast(pl.Float64)
+    largest = rows.select(value.abs().max()).item() or 0.0
+    size = 0.0 if abs(size) <= ROUNDING * largest else size
     off = without_rounding(value - value.mean().over(who), value.abs().max())
 
     def signed(what: pl.Expr) -> pl.Expr:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from cheaptalk.reports.recipes.margins import FEW_DEALS, Margin, margins_over
+from cheaptalk.reports.recipes.margins import FEW_DEALS, Margin, margins_over, tie_text
 from cheaptalk.reports.recipes.parts import Answer
 from cheaptalk.reports.recipes.tables import estimate
 from cheaptalk.reports.study.comparability import comparable_sets, encounters, with_opponents
@@ -89,13 +89,9 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
             f"{best} did best{where}: {what}, {ahead} more than{others} {closest.behind}{within}."
         )
         return _Sentence(said, f"{best} did best", where)
-    if closest.size == 0:
-        equal = [best, *(one.behind for one in found if one.size == 0)]
-        who = f"All {len(equal)} players" if 2 < len(equal) == len(ranked) else (
-            f"{', '.join(equal[:-1])} and {equal[-1]}"
-        )  # fmt: skip
-        head = f"{who} did equally well"
-        return _Sentence(f"{head}{where}: {what}.", head, where)
+    if tie := tie_text(best, found, places):
+        head, shows = tie
+        return _Sentence(f"{head}{where}, {what}, {shows}.", head, where)
     return _Sentence(
         f"Who does best{where} cannot be told yet: {best} ({what}) is {ahead} ahead of "
         f"{closest.behind}{within}; {_would_tell(closest, game.scored.height)}.",
@@ -134,7 +130,7 @@ def _would_tell(one: Margin, matches: int) -> str:
         return "how many matches would tell cannot be said of so few"
     needed = _matches_to_tell(one, matches)
     if needed is None:
-        return "the two are as good as equal"
+        return "a lead this small would take many times as many deals to tell"
     return (
         f"about {needed:,.0f} matches like these {matches:,} would tell in 4 of 5 studies if the "
         "differences are what they seem; look again only then, as every look adds false winners"
