@@ -219,6 +219,24 @@ def test_ties_share_the_first_place_and_a_rank() -> None:
     assert found.select("sure_low", "sure_high").rows() == [(1, 2), (1, 2)]
 
 
+def test_means_that_only_rounding_tells_apart_are_ties() -> None:
+    """Sums of the same numbers in another order gave two equal players ranks 1 and 2."""
+    values = [1e-3, 0.1, 0.7, 0.2, 1 / 3, 1e-6, 0.9, 1 / 7]
+    rows = [
+        (deal, who, values[(deal + turn) % 8] - sum(values) / 8)
+        for deal in range(8) for turn, who in enumerate("abcd")
+    ]  # fmt: skip
+    frame = pl.DataFrame(rows, ["deal", "player", "gain"], orient="row")
+    means = frame.group_by("player").agg(pl.col("gain").sum())["gain"]
+    assert means.n_unique() > 1
+    found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=200).frame
+    assert found["rank"].to_list() == [1, 1, 1, 1]
+    same = pl.concat(frame.filter(player="a").with_columns(player=pl.lit(who)) for who in "ab")
+    twins = same.with_columns(gain=pl.col("gain") + pl.Series([0.0] * 8 + [1e-17] * 8))
+    drawn = rank_ranges(twins, "gain", "player", cluster=["deal"], draws=200).frame
+    assert drawn["first"].to_list() == [0.5, 0.5]
+
+
 def test_draws_without_a_group_do_not_count() -> None:
     frame = players([0.0, 3.0], deals=30).filter((pl.col("player") == "a") | (pl.col("deal") < 2))
     found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=500)

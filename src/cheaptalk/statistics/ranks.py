@@ -79,6 +79,8 @@ def rank_ranges(
     quantile of the largest such standardised difference over draws (Mogstad, Romano, Shaikh and
     Wilhelm 2024, Inference for Ranks, Review of Economic Studies 91(1)).
 
+    Means whose difference is no more than rounding leaves are ties, in draws, too.
+
     Standard errors are those of :func:`.mean_intervals`, and c is replaced by the quantile of
     Student's t with the same probability and the difference's Satterthwaite degrees of freedom.
     With fewer than two of these no difference is sure; one that never varied is sure if a
@@ -179,7 +181,20 @@ def _means(
         if totals[size:].all():
             drawn[place] = totals[:size] / totals[size:]
     whole = both.sum(axis=0)
-    return whole[:size] / whole[size:], drawn[~np.isnan(drawn[:, 0])]
+    noise = ROUNDING * float(np.abs(numbers).max(initial=0.0))
+    means = _with_ties(whole[:size] / whole[size:], noise)
+    return means, _with_ties(drawn[~np.isnan(drawn[:, 0])], noise)
+
+
+def _with_ties(means: FloatArray, noise: float) -> FloatArray:
+    """Means along the last axis, equal where a gap to the next one is no more than noise."""
+    order = np.argsort(means, axis=-1)
+    ranked = np.take_along_axis(means, order, axis=-1)
+    apart = np.diff(ranked, axis=-1, prepend=-np.inf) > noise
+    first = np.maximum.accumulate(np.where(apart, np.arange(means.shape[-1]), 0), axis=-1)
+    tied = np.empty_like(means)
+    np.put_along_axis(tied, order, np.take_along_axis(ranked, first, axis=-1), axis=-1)
+    return tied
 
 
 def _ranked(

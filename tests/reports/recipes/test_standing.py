@@ -1,7 +1,9 @@
 """The leaderboard: standings recomputed, and ranks that move when somebody joins."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
@@ -12,6 +14,8 @@ import cheaptalk as ct
 from cheaptalk.reports.recipes.evidence import Evidence, check_models, check_scripts
 from cheaptalk.reports.recipes.leaderboard import _Board
 from cheaptalk.reports.recipes.tables import ReportTable
+from cheaptalk.reports.study.comparability import OPPONENTS
+from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.studies.runs.scripted import play_scripted
 from tests.conftest import Command
 
@@ -200,6 +204,32 @@ def test_a_game_that_never_varied_leaves_no_interval_over_all(store: Path) -> No
         assert (row["overall.low"] is None) == still
         said = f"{row['player']} has no interval over all games"
         assert any(note.startswith(said) for note in found.tables["leaderboard"].notes) == still
+
+
+def standing_of(gains: Mapping[str, Sequence[float]], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The leaderboard of players with such gains on instances that all of them share."""
+    rows = pl.DataFrame([
+        {"game": "bargaining", "role": "alice", "match": f"{who} {at}", "configuration": "c",
+         "deal": f"{at}", "pairing": f"{who} / rival", "player": who, OPPONENTS: ["rival"],
+         "status": "finished", "got": gain, PEOPLE: None}
+        for who, own in gains.items() for at, gain in enumerate(own)
+    ], schema_overrides={PEOPLE: pl.List(pl.String)})  # fmt: skip
+    monkeypatch.setattr(_Board, "rows", lambda *_: rows)
+    evidence = cast("Evidence", SimpleNamespace(draws=300, seed=0))
+    answer, _, table = _Board((), (), ()).standing(evidence)
+    return answer.text, table.frame
+
+
+def test_players_with_the_same_payoffs_tie(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounding put one of them first, in 96 % of draws, and more deals were asked for."""
+    values = [1e-3, 0.1, 0.7, 0.2, 1 / 3, 1e-6, 0.9, 1 / 7]
+    gains = {who: values[turn:] + values[:turn] for turn, who in enumerate("abcd")}
+    text, frame = standing_of(gains, monkeypatch)
+    assert frame["rank"].to_list() == [1, 1, 1, 1]
+    assert frame["overall"].to_list() == [0, 0, 0, 0]
+    assert text.startswith("All 4 players have the same mean standing, 0.00 standard deviations")
+    assert "that does not show that they are equal" in text
+    assert "more deals" not in text
 
 
 def test_one_player_alone_is_no_leaderboard(

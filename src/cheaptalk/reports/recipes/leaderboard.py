@@ -241,8 +241,10 @@ def _standardised(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_game(rows: pl.DataFrame) -> pl.DataFrame:
-    """How players stand in each game."""
-    return means(rows, ["z"], ["player", "game"], strata=STRATA)
+    """How players stand in each game; 0 if the mean is no more than rounding leaves of it."""
+    found = means(rows, ["z"], ["player", "game"], strata=STRATA)
+    largest = rows.select(pl.col("z").abs().max())
+    return found.with_columns(z=without_rounding(pl.col("z"), pl.lit(largest.item())))
 
 
 def _ranked(
@@ -360,9 +362,12 @@ def _first(board: pl.DataFrame, more: float | None) -> Answer:
     ahead = fixed(first[OVERALL] - second[OVERALL], 2)
     stands = f"{fixed(first[OVERALL], 2)} standard deviations above the average"
     who = f"{first['player']}, {stands}{estimate(first, OVERALL).within(2)},"
-    if first["sure"] is None and first[OVERALL] == second[OVERALL]:
-        both = f"{first['player']} and {second['player']}"
-        return Answer(f"{both}, {stands}, stand first alike.", f"{both} are first alike")
+    if (tied := board.filter(rank=1)["player"].to_list())[1:]:
+        both = f"{', '.join(tied[:-1])} and {tied[-1]}"
+        if 2 < len(tied) == len(board):
+            both = f"All {len(tied)} players"
+        head = f"{both} have the same mean standing"
+        return Answer(f"{head}, {stands}; that does not show that they are equal.", head)
     if first["sure"] is None:
         return Answer(
             f"{who} stands first, {ahead} ahead of {second['player']}; how sure that is cannot be "
