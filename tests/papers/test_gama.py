@@ -178,7 +178,7 @@ def test_ranks_hold_the_noise_of_all_games_and_have_no_range_where_one_never_var
 ) -> None:
     with ct.Store.open(path) as store:
         evidence = Evidence(store, NAME, as_published=True)
-        ranks = ranked(default_runs(default_players(scored(evidence))), 1_000, 0)
+        ranks, _ = ranked(default_runs(default_players(scored(evidence))), 1_000, 0)
     by = {one["player"]: one for one in ranks.iter_rows(named=True)}
     assert (by["equilibrium"]["rank.low"], by["equilibrium"]["rank.high"]) == (1, 1)
     assert by["equilibrium"]["first"] == 1

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import cheaptalk as ct
-from cheaptalk.reports.recipes.margins import ALPHA, margins_over
+from cheaptalk.reports.recipes.margins import ALPHA, margins_over, planned_growth
 from cheaptalk.reports.study.answers import answer, margins
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.statistics.planning import growth_for_power
@@ -127,6 +127,22 @@ def test_a_lead_that_rounding_leaves_is_a_tie() -> None:
     })  # fmt: skip
     (margin,) = margins_over(rows, "who", "x", [("a", 0.1 + 0.2), ("b", 0.3)])
     assert margin.size == 0
+
+
+def test_no_number_of_matches_is_advised_from_few_degrees_of_freedom() -> None:
+    def advised(deals: int, gap: float) -> float | str:
+        gains = np.random.default_rng(5).normal(size=(2, deals))
+        rows = pl.DataFrame({
+            "configuration": [*(np.arange(deals) // 2)] * 2, "deal": [*range(deals)] * 2,
+            "who": ["a"] * deals + ["b"] * deals, "x": gains.ravel(),
+        })  # fmt: skip
+        (margin,) = margins_over(rows, "who", "x", [("a", gap), ("b", 0.0)])
+        return planned_growth(margin)
+
+    few = "how many deals would tell cannot be said of so few"
+    assert advised(12, 0.2) == few  # 12 instances, but about 6 degrees of freedom
+    assert advised(60, 1e-4) == "to tell would take more than 100 times as many deals"
+    assert isinstance(advised(60, 0.2), float)
 
 
 def test_the_best_of_equals_is_named_in_few_studies() -> None:

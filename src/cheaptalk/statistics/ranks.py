@@ -1,5 +1,6 @@
 """Rankings with the ranks that each could have, given how noisy means are."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -29,6 +30,28 @@ from cheaptalk.statistics.resampling import Clusters, clusters_of
 PERCENTILES_OF_PEOPLE = "percentiles of ranks leave out that other participants might play"
 
 
+class Lead(NamedTuple):
+    """The difference between the means of the best group and another group.
+
+    Attributes:
+        behind: the other group.
+        size: the difference, at least 0.
+        low, high: the interval that decides whether the lead is sure, which holds for all pairs of
+            groups at once; None if the error is unknown or 0.
+        freedom: degrees of freedom of its error.
+        sure: whether the best group is surely ahead.
+        constant: whether the difference never varied within a stratum.
+    """
+
+    behind: str
+    size: float
+    low: float | None
+    high: float | None
+    freedom: float
+    sure: bool
+    constant: bool
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class RankRanges(Tabular):
     """Groups in order of their means.
@@ -42,7 +65,9 @@ class RankRanges(Tabular):
             ``sure_low``, ``sure_high`` (ranks that hold for all groups at once).
         notes: what a reader should know.
         more: how many times as many clusters would make the best group's first rank sure in four of
-            five studies, if differences are what they seem; None if it is sure, or none would.
+            five studies, if differences are what they seem; infinite if no sensible number would,
+            None if the rank is sure or the clusters do not tell.
+        leads: of the best group over each other group.
     """
 
     value: str
@@ -50,6 +75,7 @@ class RankRanges(Tabular):
     frame: pl.DataFrame = field(repr=False)
     notes: tuple[str, ...]
     more: float | None = None
+    leads: tuple[Lead, ...] = ()
 
     def printout(self) -> tuple[str, pl.DataFrame, Sequence[str]]:
         """The ranking as a table."""
@@ -133,9 +159,9 @@ def rank_ranges(
         listed = used[people].fill_null([]).to_list()
         errors = _errors_by_person(listed, groups, numbers, clusters)
         notes += (PERCENTILES_OF_PEOPLE,)
-    above, more = _surely_above(means, drawn, parts, clusters, level, errors)
+    above, more, leads = _surely_above(names, means, drawn, parts, clusters, level, errors)
     ranked = _ranked(names, np.bincount(groups), means, drawn, above, level, highest)
-    return RankRanges(value, label, ranked, clusters.notes + notes, more)
+    return RankRanges(value, label, ranked, clusters.notes + notes, more, leads)
 
 
 def _with_units(
@@ -312,44 +338,66 @@ def _arrangements(parts: _Parts, clusters: Clusters, i: int, j: int) -> list[int
 
 
 def _surely_above(
-    means: FloatArray,
-    drawn: FloatArray,
-    parts: _Parts,
-    clusters: Clusters,
-    level: float,
-    by_person: tuple[FloatArray, FloatArray] | None,
-) -> tuple[NDArray[np.bool_], float | None]:
+    names: Sequence[object], means: FloatArray, drawn: FloatArray, parts: _Parts,
+    clusters: Clusters, level: float, by_person: tuple[FloatArray, FloatArray] | None,
+) -> tuple[NDArray[np.bool_], float | None, tuple[Lead, ...]]:  # fmt: skip
     """Whether i's mean surely exceeds j's, for all pairs at once; shape (groups, groups).
 
-    And how many times as many clusters would show that of the best and all others.
+    And how many times as many clusters would show that of the best and all others, and the leads
+    of the best.
     """
     gaps, size = means[:, None] - means, len(means)
     errors, freedom = _errors(parts, clusters)
-    largest = np.zeros(len(drawn))
-    for i in range(size):
-        varying = errors[i] > 0
-        off = (drawn[:, [i]] - drawn - gaps[i])[:, varying]
-        spread = off.std(axis=0, ddof=1)
-        scaled = np.abs(off) / np.where(spread > 0, spread, np.inf)
-        largest = np.maximum(largest, scaled.max(axis=1, initial=0))
+    tail = _tail(drawn, gaps, errors, level)
     if by_person is not None:
         errors, freedom = np.maximum(errors, by_person[0]), np.minimum(freedom, by_person[1])
-    single = ndtri((1 + level) / 2)  # draws of few clusters have too short tails
-    tail = ndtr(-max(float(np.quantile(largest, level)), single))
     quantile = -stdtrit(np.maximum(freedom, 1.0), tail)
-    above = (gaps > quantile * errors) & (np.round(freedom, 6) >= LEAST_FREEDOM)
+    testable = (np.round(freedom, 6) >= LEAST_FREEDOM) & (errors > 0)
+    above = testable & (gaps > quantile * errors)
     for i, j in np.argwhere((errors == 0) & (gaps > 0)):
         p = constant_difference_p(_arrangements(parts, clusters, i, j))
         if by_person is not None:
             p = max(p, 0.5 ** by_person[1][i, j])
         above[i, j] = p <= (1 - level) / (size * (size - 1) / 2)
     best = int(means.argmax())
-    rest = np.flatnonzero((np.arange(size) != best) & (errors[best] > 0))
-    if above[best].sum() == size - 1 or (gaps[best] < 0).any() or not len(rest):
-        return np.asarray(above), None
-    apart = (parts.deviations[:, [best]] - parts.deviations[:, rest]).T
-    more = growth_for_power(
-        gaps[best, rest], errors[best, rest], max(2.0, float(freedom[best, rest].min())),
-        np.corrcoef(apart).reshape(len(rest), len(rest)), tail=float(tail),
+    widths = np.where(testable, quantile * errors, np.nan)[best]
+    leads = tuple(
+        Lead(
+            str(names[at]), float(gaps[best, at]),
+            *((float(gaps[best, at] - width), float(gaps[best, at] + width)) if width == width
+              else (None, None)),
+            float(freedom[best, at]), bool(above[best, at]), bool(errors[best, at] == 0),
+        )
+        for at, width in enumerate(widths) if at != best
     )  # fmt: skip
-    return np.asarray(above), more
+    return np.asarray(above), _growth(leads, errors[best], parts, tail, best), leads
+
+
+def _tail(drawn: FloatArray, gaps: FloatArray, errors: FloatArray, level: float) -> float:
+    """The probability of each tail of a pair's interval if the intervals of all pairs hold."""
+    largest = np.zeros(len(drawn))
+    for i in range(drawn.shape[1]):
+        varying = errors[i] > 0
+        off = (drawn[:, [i]] - drawn - gaps[i])[:, varying]
+        spread = off.std(axis=0, ddof=1)
+        scaled = np.abs(off) / np.where(spread > 0, spread, np.inf)
+        largest = np.maximum(largest, scaled.max(axis=1, initial=0))
+    single = ndtri((1 + level) / 2)  # draws of few clusters have too short tails
+    return float(ndtr(-max(float(np.quantile(largest, level)), single)))
+
+
+def _growth(
+    leads: Sequence[Lead], errors: FloatArray, parts: _Parts, tail: float, best: int
+) -> float | None:
+    """How many times as many clusters would show that the best is ahead of all others."""
+    unknown = any(one.low is None and not one.sure for one in leads)
+    if unknown or all(one.sure for one in leads) or min(one.size for one in leads) <= 0:
+        return None
+    rest = np.flatnonzero((np.arange(len(errors)) != best) & (errors > 0))
+    apart = (parts.deviations[:, [best]] - parts.deviations[:, rest]).T
+    growth = growth_for_power(
+        [one.size for one in leads if not one.constant], errors[rest],
+        min(one.freedom for one in leads if not one.constant),
+        np.corrcoef(apart).reshape(len(rest), len(rest)), tail=tail,
+    )  # fmt: skip
+    return math.inf if growth is None else growth

@@ -1,6 +1,7 @@
 """The leaderboard: standings recomputed, and ranks that move when somebody joins."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -177,7 +178,7 @@ def test_players_who_met_different_opponents_are_not_ranked_together(tmp_path: P
     assert sorted(shown.tables["leaderboard"].frame["player"]) == ["a", "b"]
     lacks = dict(shown.tables["not-ranked"].frame.select("player", "lacks").iter_rows())
     assert lacks["c"] == "the opponents soft"
-    assert "c" not in shown.answers["Standing"].split(" stands")[0]
+    assert "c" not in shown.answers["Standing"].split(" is first")[0]
 
 
 def test_a_newcomer_who_met_only_some_does_not_split_the_others(store: Path) -> None:
@@ -227,9 +228,46 @@ def test_players_with_the_same_payoffs_tie(monkeypatch: pytest.MonkeyPatch) -> N
     text, frame = standing_of(gains, monkeypatch)
     assert frame["rank"].to_list() == [1, 1, 1, 1]
     assert frame["overall"].to_list() == [0, 0, 0, 0]
-    assert text.startswith("All 4 players have the same mean standing, 0.00 standard deviations")
-    assert "that does not show that they are equal" in text
+    assert text.startswith(
+        "All 4 players have the same mean, 0.00 standard deviations above the average, on these 8 "
+        "deals; that does not show that they are equal: the difference between a and b is 0.00 "
+        "(simultaneous 95 % interval -"
+    )
     assert "more deals" not in text
+
+
+def test_the_verdict_is_stated_with_the_interval_of_the_lead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The interval of the first player's mean can contain 0 though its lead is sure."""
+    luck = np.random.default_rng(2)
+    shared, noise = luck.normal(size=30), luck.normal(size=(3, 30)) / 10
+    ahead, behind, last = (shared + noise[at] + gain for at, gain in enumerate((0.5, 0.0, -0.5)))
+    text, frame = standing_of({"a": ahead, "b": behind, "c": last}, monkeypatch)
+    assert frame["sure"].to_list() == ["1 to 1", "2 to 2", "3 to 3"]
+    assert frame["overall.low"][0] < frame["overall"][0]
+    lead = frame["overall"][0] - frame["overall"][1]
+    assert f" is first, {lead:.2f} ahead of b (simultaneous 95 % interval " in text
+    low = float(text.split("interval ")[1].split(" to ")[0])
+    assert 0 < low < lead
+    text, _ = standing_of({"a": noise[0], "b": noise[1], "c": noise[2]}, monkeypatch)
+    assert text.startswith("Who is first cannot be told yet")
+    assert float(text.split("interval ")[1].split(" to ")[0]) <= 0
+
+
+def test_no_sample_size_is_advised_from_few_degrees_of_freedom(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two instances asked for 1,692 times as many."""
+    few, _ = standing_of({"a": [0.1, 0.9, 0.4], "b": [0.3, 0.5, 0.45]}, monkeypatch)
+    assert "how many deals would tell cannot be said of so few" in few
+    luck = np.random.default_rng(5).normal(size=(2, 40))
+    gains = {"a": luck[0], "b": luck[1] - luck[1].mean() + luck[0].mean() - 0.01}
+    tiny, _ = standing_of(gains, monkeypatch)
+    assert tiny.endswith("to tell would take more than 100 times as many deals.")
+    gains["b"] -= 0.25
+    some, _ = standing_of(gains, monkeypatch)
+    assert re.search(r"about \d+\.\d times as many deals would tell in 4 of 5 studies", some)
 
 
 def test_one_player_alone_is_no_leaderboard(

@@ -1,6 +1,6 @@
 """Who plays best: GAMA-Bench's leaderboard, and what it is made of run by run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 
@@ -22,8 +22,10 @@ from cheaptalk.papers.gama.scores import (
 )
 from cheaptalk.reports.charts.chart import DASHES, SERIES, Axis, Chart, Line, Mark
 from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.margins import Margin
 from cheaptalk.reports.recipes.means import side_by_side, with_told_ranges
 from cheaptalk.reports.recipes.parts import Answer, Charts
+from cheaptalk.reports.recipes.standings import first_answer
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.rules import counted
 from cheaptalk.text import fixed, plain, readable
@@ -59,14 +61,14 @@ def leaderboard(evidence: Evidence) -> Iterator[Answer | ReportTable | Charts]:
     wide = side_by_side(found, "score", "game")
     if OVERALL not in wide.columns:
         wide = wide.with_columns(pl.lit(None, pl.Float64).alias(OVERALL))
-    ranks = ranked(runs, evidence.draws, evidence.seed)
+    ranks, leads = ranked(runs, evidence.draws, evidence.seed)
     wide = wide.join(ranks, on="player", how="left", maintain_order="left", validate="1:1")
     if f"{OVERALL}.low" in wide.columns:
         wide = with_told_ranges(wide, OVERALL)
-    wide = wide.sort(OVERALL, descending=True, nulls_last=True, maintain_order=True)
+    wide = wide.sort("rank", "player", nulls_last=True)
     games = [game for game in GAMES if game in set(found["game"])]
     order = wide["player"].to_list()
-    yield _first(wide)
+    yield _first(wide, leads)
     yield Charts(
         "leaderboard", "Scores with their intervals",
         [dots(TITLES[game], UNIT, found.filter(game=game).to_dicts(), order)
@@ -110,29 +112,17 @@ def _notes(evidence: Evidence, runs: pl.DataFrame, wide: pl.DataFrame) -> Iterat
             yield f"{GAMES[game]}: with {readable(values)}."
 
 
-def _first(wide: pl.DataFrame) -> Answer:
+def _first(wide: pl.DataFrame, leads: Sequence[Margin]) -> Answer:
     """Who is first over all games, and whether its rank is sure."""
     ranked = wide.drop_nulls(OVERALL)
     if ranked.is_empty():
         return Answer("Who is first cannot be told: nobody has played all games that others have.")
     first, *others = ranked.rows(named=True)
-    name = first["player"]
-    scored = f"{fixed(first[OVERALL], 1)} of 100{estimate(first, OVERALL).within(1)}"
     if not others:
-        return Answer(f"{name} has {scored}, and nobody else has played all games.")
-    second, ahead = others[0], fixed(first[OVERALL] - others[0][OVERALL], 1)
-    how_sure = "with 95 % confidence nobody else is"
-    if first["sure"] is None:
-        how_sure = "how sure that is cannot be told, since some games had one deal or never varied"
-    if first["sure"] in ("1 to 1", None):
-        return Answer(
-            f"{name} is first with {scored}, {ahead} ahead of {second['player']}; {how_sure}."
-        )
-    return Answer(
-        f"Who is first cannot be told yet: {name}, with {scored}, is {ahead} ahead of "
-        f"{second['player']}, and its rank is {first['sure']} with 95 % confidence; play more "
-        "deals."
-    )
+        scored = f"{fixed(first[OVERALL], 1)} of 100{estimate(first, OVERALL).within(1)}"
+        return Answer(f"{first['player']} has {scored}, and nobody else has played all games.")
+    standing = f"with {fixed(first[OVERALL], 1)} of 100"
+    return first_answer(ranked, OVERALL, leads, standing, 1)
 
 
 def runs_apart(evidence: Evidence) -> Iterator[ReportTable | Charts]:

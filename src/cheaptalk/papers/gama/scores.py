@@ -8,6 +8,7 @@ from cheaptalk.frames.reader import parameters_in, varying
 from cheaptalk.records.store.reader import specs_of
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.margins import Margin
 from cheaptalk.reports.recipes.means import means, over_games, ranked_over_games
 from cheaptalk.reports.recipes.parts import Lacking
 from cheaptalk.rules import game_box
@@ -183,12 +184,13 @@ def lead(runs: pl.DataFrame, game: str, player: str) -> Lead | None:
     return Lead(game, seated | {"configuration": configurations, "status": "finished"})
 
 
-def ranked(runs: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
-    """Ranks by the mean of all games' means, the best first; see :func:`.ranked_over_games`.
+def ranked(runs: pl.DataFrame, draws: int, seed: int) -> tuple[pl.DataFrame, list[Margin]]:
+    """Ranks by the mean of all games' means, and the leads; see :func:`.ranked_over_games`.
 
     Deals are drawn again game by game. All matches on a deal go together: those of all players
     where they share it, as players of one study do, and those of an import do not. Players who
-    lack a game are left out. Ranges are null where a player has a single deal of a game.
+    lack a game are left out. Ranges are null where a player has a single deal of a game, and leads
+    have no intervals then.
     """
     count = runs["game"].n_unique()
     kept = runs.filter(pl.col("game").n_unique().over("player") == count)
@@ -199,10 +201,17 @@ def ranked(runs: pl.DataFrame, draws: int, seed: int) -> pl.DataFrame:
         single = cells.group_by("player", maintain_order=True).agg(pl.col("score").mean().round(9))
         rank = pl.col("score").rank("min", descending=True).cast(pl.Int64)
         unknown = (pl.lit(None, kind).alias(name) for name, kind in RANKS.items() if name != "rank")
-        return single.select("player", rank.alias("rank"), *unknown)
+        order = single.sort(-pl.col("score"), "player").rows()
+        deals = kept.select("game", *DEALS).n_unique()
+        leads = [
+            Margin(player, order[0][1] - score, None, None, deals, 1, None)
+            for player, score in order[1:]
+        ]
+        return single.select("player", rank.alias("rank"), *unknown), leads
     players = pl.col("player").unique().sort().str.join("\n").over("game", *DEALS)
     named = kept.with_columns(players=players)
-    return ranked_over_games(named, "score", ["configuration", "players"], draws, seed)[0]
+    ranks, _, leads = ranked_over_games(named, "score", ["configuration", "players"], draws, seed)
+    return ranks, leads
 
 
 def scores(runs: pl.DataFrame) -> pl.DataFrame:

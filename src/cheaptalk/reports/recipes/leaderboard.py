@@ -12,6 +12,7 @@ from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark
 from cheaptalk.reports.charts.kinds import dots, ends
 from cheaptalk.reports.recipes.evidence import Evidence, check_players
 from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.margins import Margin
 from cheaptalk.reports.recipes.means import (
     means,
     over_games,
@@ -20,6 +21,7 @@ from cheaptalk.reports.recipes.means import (
     with_told_ranges,
 )
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Recipe, RecipePart
+from cheaptalk.reports.recipes.standings import first_answer
 from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.reports.study.comparability import (
     OPPONENTS,
@@ -39,8 +41,6 @@ SCORE = "score"
 """The measure of a whole table by which a game scores players who sit there alone."""
 OVERALL = "overall"
 UNIT = "s.d."
-MOST_GROWTH = 1e4
-"""How many times as many deals are still worth naming."""
 EVERY_RANK = 20
 """Players up to whom every rank is written along its axis."""
 LIKE = ("game", "configuration", "role")
@@ -126,11 +126,12 @@ class _Board:
         """
         rows, apart, without = _compared(self.rows(self.studies))
         found = _by_game(rows)
-        board, notes, more = _ranked(rows, found, evidence)
+        board, notes, leads = _ranked(rows, found, evidence)
         wide = side_by_side(found, "z", "game")
         board = board.join(wide, on="player", how="left", maintain_order="left", validate="1:1")
         games = rows["game"].unique(maintain_order=True).to_list()
-        yield _first(board, more)
+        above = f"{fixed(board[OVERALL][0], 2)} standard deviations above the average"
+        yield first_answer(board, OVERALL, leads, above, 2)
         told = "Whiskers are 95 % intervals." if board[f"{OVERALL}.low"].count() else ""
         yield Charts("leaderboard-overall", "Overall", [_dots(board)], told)
         yield ReportTable(
@@ -249,10 +250,10 @@ def _by_game(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _ranked(
     rows: pl.DataFrame, found: pl.DataFrame, evidence: Evidence
-) -> tuple[pl.DataFrame, tuple[str, ...], float | None]:
+) -> tuple[pl.DataFrame, tuple[str, ...], list[Margin]]:
     """Players by standing over all games; see :func:`.ranked_over_games`."""
     try:
-        ranks, notes, more = ranked_over_games(rows, "z", STRATA, evidence.draws, evidence.seed)
+        ranks, notes, leads = ranked_over_games(rows, "z", STRATA, evidence.draws, evidence.seed)
     except StatisticsError as error:
         raise Lacking(f"ranks have no ranges: {error}; play more deals") from None
     overall = over_games(found, "z").drop("games").rename(
@@ -262,7 +263,7 @@ def _ranked(
     return (
         with_told_ranges(board, OVERALL),
         tuple(f"Ranks: {note.replace('clusters', 'deals')}." for note in notes),
-        more,
+        leads,
     )
 
 
@@ -354,43 +355,6 @@ def _lacking_text(cells: Sequence[tuple[str, str, str]], of: int, opponents: Seq
     if opponents:
         return f"the opponents {', '.join(opponents)}"
     return "nothing: it met other opponents besides, or in other configurations"
-
-
-def _first(board: pl.DataFrame, more: float | None) -> Answer:
-    """Who stands first, by how much, and whether that is sure."""
-    first, second, *_ = board.rows(named=True)
-    ahead = fixed(first[OVERALL] - second[OVERALL], 2)
-    stands = f"{fixed(first[OVERALL], 2)} standard deviations above the average"
-    who = f"{first['player']}, {stands}{estimate(first, OVERALL).within(2)},"
-    if (tied := board.filter(rank=1)["player"].to_list())[1:]:
-        both = f"{', '.join(tied[:-1])} and {tied[-1]}"
-        if 2 < len(tied) == len(board):
-            both = f"All {len(tied)} players"
-        head = f"{both} have the same mean standing"
-        return Answer(f"{head}, {stands}; that does not show that they are equal.", head)
-    if first["sure"] is None:
-        return Answer(
-            f"{who} stands first, {ahead} ahead of {second['player']}; how sure that is cannot be "
-            "told, since nothing varied in some of the games.",
-            "it cannot be told how sure it is who is first",
-        )
-    if first["sure"] == "1 to 1":
-        return Answer(
-            f"{who} stands first, {ahead} ahead of {second['player']}; with 95 % confidence nobody "
-            "else does.",
-            f"{first['player']} is first",
-        )
-    tell = "play more deals"
-    if more is not None:
-        tell = (
-            f"about {max(2, round(more)):,} times as many deals would tell in 4 of 5 studies if "
-            "the differences are what they seem; look again only then"
-        ) if more < MOST_GROWTH else "the first are as good as equal"  # fmt: skip
-    return Answer(
-        f"Who stands first cannot be told yet: {who} is {ahead} ahead of {second['player']}, "
-        f"and with 95 % confidence its rank is {first['sure']}; {tell}.",
-        "it cannot be told yet who is first",
-    )
 
 
 def _unvaried(found: pl.DataFrame, board: pl.DataFrame) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """How far the best is ahead of others, and whether that can be told."""
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,11 @@ from cheaptalk.text import fixed
 ALPHA, POWER = 0.05, 0.8
 """How often the best is named wrongly at most, and how often so many matches would tell."""
 FEW_DEALS = 10
-"""Deals below which a sentence says how few they are, and not how many matches would tell."""
+"""Deals below which a sentence says how few they are."""
+PLANNING_FREEDOM = FEW_DEALS - 1
+"""Degrees of freedom below which an error is too rough to plan a sample size."""
+LEAST_GROWTH, MOST_GROWTH = 1.2, 100
+"""How many times as many deals a sentence advises."""
 
 
 class Margin(NamedTuple):
@@ -42,12 +47,14 @@ class Margin(NamedTuple):
         low, high: its interval, at a level that allows for all rivals, within what the difference
             can be; None if there is none.
         deals: the instances it rests on.
-        rivals: for how many at once the interval holds.
+        comparisons: for how many comparisons at once the interval holds.
         more: how many times as many instances would show the first ahead of all rivals in four of
-            five studies, if the differences are what they seem; None if no number would.
+            five studies, if the differences are what they seem; infinite if no sensible number
+            would, None if the data do not tell. See :func:`planned_growth`.
         told: whether the one ahead is so beyond doubt.
         constant: whether the difference never varied within a configuration.
         configurations: how many it rests on.
+        freedom: degrees of freedom of its error.
     """
 
     behind: str
@@ -55,20 +62,27 @@ class Margin(NamedTuple):
     low: float | None
     high: float | None
     deals: int
-    rivals: int
+    comparisons: int
     more: float | None
     told: bool = False
     constant: bool = False
     configurations: int = 1
+    freedom: float = 0.0
 
     @property
     def certainty(self) -> tuple[bool, float, float]:
         """How sure it is: the lower the end of its interval, the less."""
         return (self.told, self.size if self.low is None else self.low, self.size)
 
-    def within(self, places: int) -> str:
-        """Its interval as it stands in a sentence, and how few deals it rests on."""
-        few = f", on only {counted(self.deals, 'deal')}" if self.deals < FEW_DEALS else ""
+    def within(self, places: int, *, deals: bool = True) -> str:
+        """Its interval as it stands in a sentence, and how few deals it rests on.
+
+        Args:
+            places: decimals.
+            deals: whether the sentence does not say the number of deals otherwise.
+        """
+        is_few = deals and self.deals < FEW_DEALS
+        few = f", on only {counted(self.deals, 'deal')}" if is_few else ""
         if self.low is None or self.high is None:
             if self.deals == 1:
                 return " (one deal)"
@@ -76,11 +90,27 @@ class Margin(NamedTuple):
                 each = " of each configuration" if self.configurations > 1 else ""
                 return f" (the same on every deal{each}{few})"
             return f" (inconclusive: about one degree of freedom{few})"
-        kind = "95 % interval" if self.rivals == 1 else "simultaneous 95 % interval"
+        kind = "95 % interval" if self.comparisons == 1 else "simultaneous 95 % interval"
         return f" ({kind} {fixed(self.low, places)} to {fixed(self.high, places)}{few})"
 
 
-def tie_text(best: str, margins: Sequence[Margin], places: int) -> tuple[str, str] | None:
+def planned_growth(lead: Margin) -> float | str:
+    """Return how many times as many deals would show the lead, or the reason that it is unknown.
+
+    Reports and leaderboards plan by this rule.
+    """
+    if lead.more is None:
+        return "more deals may tell"
+    if round(lead.freedom, 6) < PLANNING_FREEDOM:
+        return "how many deals would tell cannot be said of so few"
+    if lead.more > MOST_GROWTH:
+        return f"to tell would take more than {MOST_GROWTH} times as many deals"
+    return max(lead.more, LEAST_GROWTH)
+
+
+def tie_text(
+    best: str, margins: Sequence[Margin], places: int, *, known: bool = True
+) -> tuple[str, str] | None:
     """Return who has the same mean as the best player, and what that shows; None without a tie.
 
     Equal means are a tie of the sample, and do not show that players are equal.
@@ -89,6 +119,7 @@ def tie_text(best: str, margins: Sequence[Margin], places: int) -> tuple[str, st
         best: the player whose leads these are.
         margins: its leads over all others.
         places: decimals of a difference.
+        known: whether the intervals can be trusted.
     """
     ties = [one for one in margins if one.size == 0]
     if not ties:
@@ -98,11 +129,10 @@ def tie_text(best: str, margins: Sequence[Margin], places: int) -> tuple[str, st
         f"{', '.join(names)} and {last}"
     )  # fmt: skip
     widest = max(ties, key=lambda one: one.high or 0.0)
-    shows = (
-        f"on these {counted(widest.deals, 'deal')}; that does not show that they are equal: the "
-        f"difference between {best} and {widest.behind} is "
-        f"{fixed(0, places)}{widest.within(places)}"
-    )
+    shows = f"on these {counted(widest.deals, 'deal')}; that does not show that they are equal"
+    if known:
+        zero = f"{fixed(0, places)}{widest.within(places, deals=False)}"
+        shows += f": the difference between {best} and {widest.behind} is {zero}"
     return f"{who} have the same mean", shows
 
 
@@ -157,7 +187,7 @@ def margins_over(
         low, high = t_limits(pair.size, pair.error, pair.freedom, 1 - alpha, pair.bounds)
         yield Margin(
             pair.behind, pair.size, low, high, pair.deals, len(rest), more, sure,
-            pair.constant_p is not None, pair.configurations,
+            pair.constant_p is not None, pair.configurations, pair.freedom,
         )  # fmt: skip
 
 
@@ -208,7 +238,8 @@ def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
     norms = np.where(norms > 0, norms, np.inf)
     correlation = deviations @ deviations.T / np.outer(norms, norms)
     np.fill_diagonal(correlation, 1.0)
-    return growth_for_power(
+    growth = growth_for_power(
         [pair.size for pair in varied], [pair.error or 0.0 for pair in varied],
         min(pair.freedom for pair in varied), correlation, tail=alpha / 2, power=POWER,
     )  # fmt: skip
+    return inf if growth is None else growth

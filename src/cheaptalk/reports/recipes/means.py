@@ -6,8 +6,9 @@ import polars as pl
 from scipy.special import stdtrit
 
 from cheaptalk.reports.charts.kinds import HIGH, LOW
+from cheaptalk.reports.recipes.margins import Margin
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, FREEDOM, WANTED
-from cheaptalk.statistics import DEALS, holm, mean_intervals, rank_ranges
+from cheaptalk.statistics import DEALS, STRATA, holm, mean_intervals, rank_ranges
 from cheaptalk.statistics.intervals import ENOUGH, Bounds, BoundsColumns
 
 PARTS = {
@@ -100,7 +101,7 @@ def error_or_unseen(value: str) -> pl.Expr:
 
 def ranked_over_games(
     rows: pl.DataFrame, value: str, together: Sequence[str], draws: int, seed: int
-) -> tuple[pl.DataFrame, tuple[str, ...], float | None]:
+) -> tuple[pl.DataFrame, tuple[str, ...], list[Margin]]:
     """Ranks by the mean of each player's games' means, the best first; see :func:`.rank_ranges`.
 
     Weighting each row makes the mean over rows the mean over games. Leave players out who lack a
@@ -116,8 +117,8 @@ def ranked_over_games(
     Returns:
         ``player``, ``rank``, ``rank.low`` and ``rank.high`` (its ranks in 95 % of draws),
         ``sure`` (ranks that hold for all players at once, as text) and ``first`` (the share of
-        draws in which it is best); what a reader should know; and how many times as many deals
-        would make the first rank sure, as in :class:`.RankRanges`.
+        draws in which it is best); what a reader should know; and the leads of the first player,
+        with the intervals that decide its rank.
     """
     share = pl.len().over("player") / pl.len().over("player", "game")
     weighted = rows.with_columns(
@@ -133,7 +134,18 @@ def ranked_over_games(
         pl.col("low").alias("rank.low"), pl.col("high").alias("rank.high"),
         pl.format("{} to {}", "sure_low", "sure_high").alias("sure"), "first",
     )  # fmt: skip
-    return ranks, found.notes, found.more
+    pairs = len(ranks) * (len(ranks) - 1) // 2
+    leads = []
+    for lead in found.leads:
+        played = rows.filter(pl.col("player").is_in([ranks["player"][0], lead.behind]))
+        deals = played.select("game", *DEALS).n_unique()
+        leads.append(
+            Margin(
+                lead.behind, lead.size, lead.low, lead.high, deals, pairs, found.more, lead.sure,
+                lead.constant, played.select("game", *STRATA).n_unique(), lead.freedom,
+            )
+        )  # fmt: skip
+    return ranks, found.notes, leads
 
 
 def with_told_ranges(board: pl.DataFrame, value: str) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from cheaptalk.reports.recipes.margins import FEW_DEALS, Margin, margins_over, tie_text
+from cheaptalk.reports.recipes.margins import Margin, margins_over, planned_growth, tie_text
 from cheaptalk.reports.recipes.parts import Answer
 from cheaptalk.reports.recipes.tables import estimate
 from cheaptalk.reports.study.comparability import comparable_sets, encounters, with_opponents
@@ -124,22 +124,21 @@ def _not_comparable(sets: Sequence[Sequence[str]], where: str) -> _Sentence:
 
 def _would_tell(one: Margin, matches: int) -> str:
     """How many matches would tell, in words."""
-    if one.more is None:
-        return "more deals may tell"
-    if one.deals < FEW_DEALS:
-        return "how many matches would tell cannot be said of so few"
-    needed = _matches_to_tell(one, matches)
-    if needed is None:
-        return "a lead this small would take many times as many deals to tell"
+    growth = planned_growth(one)
+    if isinstance(growth, str):
+        return growth
     return (
-        f"about {needed:,.0f} matches like these {matches:,} would tell in 4 of 5 studies if the "
-        "differences are what they seem; look again only then, as every look adds false winners"
+        f"about {_two_digits(growth * matches):,.0f} matches like these {matches:,} would tell in "
+        "4 of 5 studies if the differences are what they seem; look again only then, as every look "
+        "adds false winners"
     )
 
 
 def _matches_to_tell(one: Margin, matches: int) -> float | None:
-    """How many matches would tell, to two digits; None where that cannot be said, or none would."""
-    if one.more is None or one.deals < FEW_DEALS:
-        return None
-    needed = matches * max(one.more, 1.2)
-    return None if needed > 1e7 else float(f"{needed:.2g}")
+    """How many matches would tell, to two digits; None if that cannot be said."""
+    growth = planned_growth(one)
+    return None if isinstance(growth, str) else _two_digits(growth * matches)
+
+
+def _two_digits(number: float) -> float:
+    return float(f"{number:.2g}")
