@@ -215,6 +215,7 @@ def test_roles_of_a_game_share_one_rate_of_false_winners() -> None:
     for statements in (1, 2):
         (margin,) = margins_over(rows, "who", "x", ranked, statements=statements)
         assert margin.low is not None
+        assert ("(simultaneous 95 % interval" in margin.within(2)) is (statements > 1)
         widths.append(margin.size - margin.low)
     assert widths[1] / widths[0] == pytest.approx(stats.t.ppf(0.9875, 8) / stats.t.ppf(0.975, 8))
 

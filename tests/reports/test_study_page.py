@@ -138,6 +138,15 @@ def test_every_measure_and_parameter_is_explained(well: Path, reported: Reported
     assert field_meanings(ct.game_box("negotiation").rules)["buyer_factor"] in page.text
 
 
+def test_methods_say_which_intervals_are_adjusted(well: Path, reported: Reported) -> None:
+    text = " ".join(reported(well).text.split())
+    assert "covers the true mean in 95 %" not in text  # of thin data it does not
+    assert "its interval has a nominal coverage of 95 %" in text
+    assert "intervals in tables and charts are not adjusted for the number of comparisons" in text
+    assert "calls simultaneous is adjusted for all rivals and roles of its game" in text
+    assert "(simultaneous 95 % interval " in text  # two roles
+
+
 def test_a_match_a_cell_has_no_interval_and_says_why(tmp_path: Path, reported: Reported) -> None:
     games = [{"game": "bargaining", "fixed": {"horizon": 3}}]
     page = reported(play(tmp_path, WELL | {"games": games, "deals": 1, "repeats": 1}))

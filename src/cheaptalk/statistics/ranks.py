@@ -363,12 +363,12 @@ def _surely_above(
     widths = np.where(testable, quantile * errors, np.nan)[best]
     leads = tuple(
         Lead(
-            str(names[at]), float(gaps[best, at]),
-            *((float(gaps[best, at] - width), float(gaps[best, at] + width)) if width == width
-              else (None, None)),
+            str(names[at]), gap,
+            None if math.isnan(width) else gap - width, None if math.isnan(width) else gap + width,
             float(freedom[best, at]), bool(above[best, at]), bool(errors[best, at] == 0),
         )
-        for at, width in enumerate(widths) if at != best
+        for at, (gap, width) in enumerate(zip(gaps[best].tolist(), widths.tolist(), strict=True))
+        if at != best
     )  # fmt: skip
     return np.asarray(above), _growth(leads, errors[best], parts, tail, best), leads
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -217,7 +217,7 @@ def standing_of(gains: Mapping[str, Sequence[float]], monkeypatch: pytest.Monkey
     ], schema_overrides={PEOPLE: pl.List(pl.String)})  # fmt: skip
     monkeypatch.setattr(_Board, "rows", lambda *_: rows)
     evidence = cast("Evidence", SimpleNamespace(draws=300, seed=0))
-    answer, _, table = _Board((), (), ()).standing(evidence)
+    answer, _, table = cast("Iterator[Any]", _Board((), (), ()).standing(evidence))
     return answer.text, table.frame
 
 

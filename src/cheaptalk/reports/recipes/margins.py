@@ -186,7 +186,7 @@ def margins_over(
     for pair, sure in zip(pairs, told, strict=True):
         low, high = t_limits(pair.size, pair.error, pair.freedom, 1 - alpha, pair.bounds)
         yield Margin(
-            pair.behind, pair.size, low, high, pair.deals, len(rest), more, sure,
+            pair.behind, pair.size, low, high, pair.deals, len(rest) * statements, more, sure,
             pair.constant_p is not None, pair.configurations, pair.freedom,
         )  # fmt: skip
 
