@@ -21,6 +21,7 @@ from cheaptalk.profiles.gates import Verdict, decide, gate, status
 from cheaptalk.profiles.page import write_profile
 from cheaptalk.profiles.profiles import Profile, profile_of
 from cheaptalk.profiles.quantities import known_keys
+from cheaptalk.profiles.telling import telling
 from cheaptalk.profiles.weaknesses.manipulations import manipulations
 from tests.profiles.faulty import FAULTY, SOUND
 
@@ -265,6 +266,11 @@ def test_a_player_of_the_panel_has_the_numbers_of_the_panel() -> None:
     with TemporaryDirectory() as folder, ct.Store.open(Path(folder) / "s", create=True) as store:
         ct.run(study, store, workers=1)
         profile = profile_of(store, study.name, "twin", member.player, STANDARD, "small")
+        shown = {one.title for one in telling(store, profile)}
+    assert {"Its best", "Its worst"} <= shown
+    mine = profile.seats.filter(player="twin")
+    assert mine.select("match", "place").is_unique().all()
+    assert "twin" not in mine["other"]
     for key in ("earned", "regret", "agreed", "truthful", "exploited"):
         number = profile.number(key)
         assert number.own == number.panel["hard"]

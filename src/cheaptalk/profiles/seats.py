@@ -145,7 +145,9 @@ def _rows(
             *_judged(verdicts.get((record.id, place))), *conduct(record, result, place),
         ]  # fmt: skip
         for own, their in product(names[place], names[other]):
-            if own != their or labels[place] == labels[other]:
+            # in a match of a label with itself, the other keeps that label: a row for each name
+            itself = labels[place] == labels[other]
+            if their == labels[other] if itself else own != their:
                 yield [own, their, *row]
 
 

@@ -140,8 +140,9 @@ def _most_moved(profile: Profile, own: pl.DataFrame) -> Choice | None:
     silent = next(iter(profile.battery.talkers), "")
     for row in said.iter_rows(named=True):
         same = {key: row[key] for key in ("configuration", "deal", "place", "repeat")}
-        twin = own.filter(other=silent, **same)
-        return Choice("Most moved by words", row, _parting, twin["match"][0])
+        twin = own.filter(other=silent, **same)["match"]
+        if not twin.is_empty():
+            return Choice("Most moved by words", row, _parting, twin[0])
     return None
 
 
