@@ -47,7 +47,7 @@ def test_gates_decide_the_status_and_a_file_says_so(at_home: Command, tmp_path: 
         "it was asked nothing now; one that has changed since is asked in another --store"
         in again.said
     )
-    assert "changed: nothing by more than chance would" in again.out
+    assert "changed: no metric by more than chance would" in again.out
     assert "it was asked nothing now" in at_home(*PROFILE, *before, "-q").said
     assert at_home(*PROFILE, *before, "--require", "change.earned >= -0.1").status == 0
     page = (tmp_path / "mine-profile.html").read_text(encoding="utf-8")

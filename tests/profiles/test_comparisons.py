@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -14,10 +14,14 @@ import cheaptalk as ct
 from cheaptalk.models.calls import ModelCall
 from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.profiles.batteries import Battery
-from cheaptalk.profiles.comparisons import changes
+from cheaptalk.profiles.comparisons import changes, finding_changes
 from cheaptalk.profiles.gates import Verdict, decide, gate
+from cheaptalk.profiles.held import Held, held_parts
 from cheaptalk.profiles.profiles import PAIR, Number, Profile, detectable, profile_of
 from cheaptalk.profiles.quantities import Quantity
+from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
+from cheaptalk.reports.recipes.evidence import Evidence
+from cheaptalk.reports.recipes.parts import Answer
 from cheaptalk.reports.recipes.tables import Estimate
 
 BATTERY = Battery.model_validate({
@@ -198,6 +202,48 @@ def test_a_gate_is_decided_only_by_a_constant_that_can_be_nothing_else(
     profile = Profile("one", BATTERY, "small", "study", made.seats, {"earned": earned})
     decision = decide(profile, gate("earned >= 0.4"))
     assert (decision.verdict, decision.why) == (verdict, why)
+
+
+def test_a_comparison_names_new_and_vanished_findings_with_both_evidences() -> None:
+    def examined(*found: str) -> Profile:
+        weaknesses = [
+            Weakness(key, f"does {key}", 12, "matches", f"{9 * (key in found)} of 12",
+                     Estimate(0.5), p=0.001, found=key in found)
+            for key in ("kept", "gone", "come")
+        ]  # fmt: skip
+        made = synthetic("one", {"n": np.array([0.0, 1.0])})
+        return replace(made, examination=Examination(weaknesses))
+
+    before = json.loads(json.dumps(examined("kept", "gone").as_json()))
+    after = examined("kept", "come")
+    come, gone = finding_changes(after, before)
+    assert str(come) == "new finding: does come (come); now: 9 of 12; before: not found, 0 of 12"
+    assert str(gone) == (
+        "no longer found: does gone (gone); now: not found, 0 of 12; before: 9 of 12"
+    )
+    held = Held(since="one", changes=changes(after, before), findings=[come, gone])
+    (part,) = held_parts(after, held)
+    shown = [one.text for one in part.make(cast(Evidence, None)) if isinstance(one, Answer)]
+    assert shown[0] == f"New finding{str(come).removeprefix('new finding')}."
+    assert "0 of 1 number changed" in shown[-1]
+
+
+def test_times_have_a_unit_and_no_verdict_and_no_share_in_the_correction() -> None:
+    chance = np.random.default_rng(3)
+    low, high = chance.random(8), 2 + chance.random(8)
+    before = synthetic("one", {"n": low / 4, "seconds.answer": low})
+    after = synthetic("two", {"n": 0.7 + low / 4, "seconds.answer": high})
+    number, time = changes(after, json.loads(json.dumps(before.as_json())))
+    assert (number.told, number.p, number.better) == (True, 2 / 2**8, True)
+    assert (time.told, time.p, time.better) == (False, None, None)
+    assert str(time).startswith("seconds.answer (seconds): 0.")
+
+
+def test_an_unchanged_number_is_neither_better_nor_worse() -> None:
+    before = synthetic("one", {"n": np.array([0.2, 0.4])})
+    (same,) = changes(before, json.loads(json.dumps(before.as_json())))
+    assert same.better is None
+    assert str(same) == "n: 0.300 before, 0.300 now"
 
 
 def test_a_file_of_the_ambiguous_format_is_refused_with_the_cure() -> None:

@@ -1,5 +1,5 @@
 from .batteries import LATEST, SHIPPED, AskedAnew, Battery, Member, Part, Way, battery
-from .comparisons import Change, changes, read_profile
+from .comparisons import Change, FindingChange, changes, finding_changes, read_profile
 from .gates import Decision, Gate, Verdict, decide, gate, junit, status
 from .held import Held
 from .page import profile_findings, write_profile
@@ -18,6 +18,7 @@ __all__ = [
     "Change",
     "Decision",
     "Examination",
+    "FindingChange",
     "Gate",
     "Held",
     "Member",
@@ -35,6 +36,7 @@ __all__ = [
     "decide",
     "detectable",
     "examine",
+    "finding_changes",
     "gate",
     "junit",
     "main_numbers",

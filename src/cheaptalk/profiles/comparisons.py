@@ -24,12 +24,25 @@ from cheaptalk.text import fixed
 OLD_FORMATS = (1,)
 """Formats of profiles' files that were written once and cannot be compared."""
 VERDICTS = {True: ", better", False: ", worse", None: ""}
+TIMES = ("seconds", "seconds.answer")
+"""Metrics that depend on the machine and its load, so that their change has no verdict."""
+UNCHANGED = 0.0005
+"""Changes up to this are 0 in the three decimals that are shown."""
 
 
 class Values(Struct):
     """What stands behind the numbers of a profile in its file, with the columns of ``PAIRED``."""
 
     rows: dict[str, list[tuple[str, str, str, str, str, int, float]]]
+
+
+class EarlierWeakness(Struct):
+    """A weakness as the file of a profile has it."""
+
+    key: str
+    title: str
+    verdict: str
+    evidence: str
 
 
 class Earlier(Struct):
@@ -41,6 +54,27 @@ class Earlier(Struct):
     size: str = ""
     draws: bool = True
     values: Values | None = None
+    weaknesses: list[EarlierWeakness] = []
+
+
+class FindingChange(NamedTuple):
+    """A weakness that only one of two profiles names.
+
+    Attributes:
+        key, title: which weakness.
+        new: whether the later profile names it; otherwise the earlier one did.
+        before, after: the evidence of each profile, after the verdict if it is not "found".
+    """
+
+    key: str
+    title: str
+    new: bool
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        found = "new finding" if self.new else "no longer found"
+        return f"{found}: {self.title} ({self.key}); now: {self.after}; before: {self.before}"
 
 
 class Change(NamedTuple):
@@ -52,7 +86,7 @@ class Change(NamedTuple):
         before, after: the means over what both played.
         change: their difference, match by match.
         told: whether it changed beyond chance: ``p`` is at most 0.05, or the interval between
-            scripts leaves out 0.
+            scripts leaves out 0. Never of :data:`TIMES`.
         p: how often chance alone would change it as much, corrected by Holm's rule for all numbers
             of the comparison; None between scripts, of which the interval decides.
         detectable: the smallest change that the two profiles detect with 80 % power, at the level
@@ -70,15 +104,22 @@ class Change(NamedTuple):
     detectable: float | None = None
 
     @property
+    def label(self) -> str:
+        """The title; of times, with their unit."""
+        return f"{self.title} (seconds)" if self.key in TIMES else self.title
+
+    @property
     def better(self) -> bool | None:
-        """Whether it is better now; None where that depends."""
-        rose = (self.change.value or 0) > 0
-        return rose == (self.good == "more") if self.good else None
+        """Whether it is better now; None if that depends, or if nothing changed beyond chance."""
+        value = self.change.value or 0
+        if not self.told or not self.good or abs(value) < UNCHANGED:
+            return None
+        return (value > 0) == (self.good == "more")
 
     def __str__(self) -> str:
         within = self.change.within(3, "change ") if self.change.error else ""
         return (
-            f"{self.title}: {fixed(self.before, 3)} before, {fixed(self.after, 3)} now"
+            f"{self.label}: {fixed(self.before, 3)} before, {fixed(self.after, 3)} now"
             f"{within}{VERDICTS[self.better]}"
         )
 
@@ -136,6 +177,32 @@ def _checked(earlier: object, battery: Battery, size: str) -> Earlier:
     return found
 
 
+def finding_changes(profile: Profile, earlier: Mapping[str, Any]) -> list[FindingChange]:
+    """Return the weaknesses that one of two profiles names and the other does not, new ones first.
+
+    Args:
+        earlier: as :meth:`.Profile.as_json` gives it.
+
+    Raises:
+        CheaptalkError: it is no profile, or one of another battery, size or format.
+    """
+    before = {one.key: one for one in _checked(earlier, profile.battery, profile.size).weaknesses}
+    changed = [
+        FindingChange(
+            now.key, now.title if now.found else was.title, now.found,
+            _evidence(was.verdict, was.evidence), _evidence(now.verdict, now.sentence),
+        )
+        for now in profile.examination.weaknesses
+        if (was := before.get(now.key)) is not None and now.found != (was.verdict == "found")
+    ]  # fmt: skip
+    return sorted(changed, key=lambda one: not one.new)
+
+
+def _evidence(verdict: str, sentence: str) -> str:
+    parts = [part for part in (verdict, sentence) if part and part != "found"]
+    return ", ".join(parts)
+
+
 def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     """Return what has changed since an earlier profile, for each number that both have.
 
@@ -148,6 +215,9 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     Holm's rule holds the chance of any false change in the whole comparison at 5 %. Two equal
     scripts play identical twins, so that no change between scripts is chance; the 95 % interval
     over instances then decides whether the change is one-sided, number by number.
+
+    The metrics in :data:`TIMES` are compared, but neither tested nor part of Holm's rule, because
+    they depend on the machine.
 
     Args:
         earlier: as :meth:`.Profile.as_json` gives it.
@@ -163,12 +233,10 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     }  # fmt: skip
     own = profile.seats.filter(player=profile.player)["draws"].any()
     draws = before.draws or bool(own)
-    level = LEVEL / max(1, len(pairs)) if draws else LEVEL
-    p_values = holm([_p(one) for one in pairs.values()]) if draws else [None] * len(pairs)
-    return [
-        _change(profile, key, one, None if p is None else float(p), level)
-        for (key, one), p in zip(pairs.items(), p_values, strict=True)
-    ]
+    tested = [key for key in pairs if key not in TIMES] if draws else []
+    level = LEVEL / max(1, len(tested)) if draws else LEVEL
+    p_values = dict(zip(tested, map(float, holm([_p(pairs[key]) for key in tested])), strict=True))
+    return [_change(profile, key, one, p_values.get(key), level) for key, one in pairs.items()]
 
 
 def _pairs(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) -> pl.DataFrame | None:
@@ -198,6 +266,7 @@ def _change(
     change, freedom = _mean(pairs, (least - most, most - least))
     was, now = pairs.select(pl.col("before", "value").mean()).row(0)
     told = _is_one_sided(pairs) if p is None else p <= LEVEL
+    told = told and key not in TIMES
     effect = None
     if p is None or permits(change.clusters, level):
         reach = most - least + abs(change.value or 0.0)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from cheaptalk.profiles.comparisons import VERDICTS, Change
+from cheaptalk.profiles.comparisons import TIMES, VERDICTS, Change, FindingChange
 from cheaptalk.profiles.gates import CHANGE, Decision, Verdict
 from cheaptalk.profiles.profiles import PLACES, Profile
 from cheaptalk.profiles.quantities import OF_POSSIBLE
@@ -20,7 +20,7 @@ from cheaptalk.reports.recipes.tables import (
     estimated,
 )
 from cheaptalk.rules import counted
-from cheaptalk.text import fixed
+from cheaptalk.text import capital, fixed
 
 
 class Held(NamedTuple):
@@ -30,11 +30,13 @@ class Held(NamedTuple):
         decisions: what it says to each gate.
         since: whose earlier profile it is compared with; empty without.
         changes: what has changed since.
+        findings: the findings that are new or vanished since.
     """
 
     decisions: Sequence[Decision] = ()
     since: str = ""
     changes: Sequence[Change] = ()
+    findings: Sequence[FindingChange] = ()
 
 
 NOTHING = Held()
@@ -84,10 +86,13 @@ def _gates(held: Held, _: Evidence) -> Iterator[Shown]:
 
 def _changes(profile: Profile, held: Held, _: Evidence) -> Iterator[Shown]:
     """Now less before, pair by pair: the same deal, seat and other; whiskers that leave out 0 are
-    more than chance would do in 19 of 20 numbers.
+    more than chance would do in 19 of 20 numbers. A finding is new or vanishes if only one of the
+    two profiles names it; times are compared without a verdict, because they depend on the machine.
     """
+    yield from (Answer(capital(f"{one}."), _finding(one)) for one in held.findings)
     told = [one for one in held.changes if one.told]
-    said = f"Since {held.since} {len(told)} of {counted(len(held.changes), 'number')} changed"
+    tested = sum(one.key not in TIMES for one in held.changes)
+    said = f"Since {held.since} {len(told)} of {counted(tested, 'number')} changed"
     short = f"{said}."
     for better, what in ((True, "better"), (False, "worse")):
         if some := [_changed(one) for one in told if one.better is better]:
@@ -121,9 +126,13 @@ def _mark(one: Change) -> Mark:
 def _row(one: Change) -> dict[str, Any]:
     verdict = VERDICTS[one.better].removeprefix(", ") or "changed"
     return {
-        "what": one.title, "key": f"{CHANGE}{one.key}", "before": one.before, "after": one.after,
+        "what": one.label, "key": f"{CHANGE}{one.key}", "before": one.before, "after": one.after,
         "told": verdict if one.told else "", "detectable": one.detectable,
     } | estimated("change", one.change)  # fmt: skip
+
+
+def _finding(one: FindingChange) -> str:
+    return capital(f"{'new finding' if one.new else 'no longer found'}: {one.title}.")
 
 
 def _changed(one: Change) -> str:

@@ -146,7 +146,9 @@ def profile(
             forfeits = _forfeits(found, store)
             changed = [] if earlier is None else ct.profiles.changes(found, earlier)
             decisions = [ct.profiles.decide(found, one, changed) for one in gates]
-            held = ct.profiles.Held(decisions, earlier["player"] if earlier else "", changed)
+            apart = [] if earlier is None else ct.profiles.finding_changes(found, earlier)
+            since = earlier["player"] if earlier else ""
+            held = ct.profiles.Held(decisions, since, changed, apart)
             ct.profiles.write_profile(opened, found, page, held=held, viewer=viewer)
     found.write(file)
     if junit is not None:
@@ -155,10 +157,11 @@ def profile(
     if options.json:
         print_json(found.as_json() | {
             "gates": [_plain(one) for one in decisions],
-            "changes": [one._asdict() for one in changed], "page": str(page.absolute()),
+            "changes": [one._asdict() for one in changed],
+            "finding_changes": [one._asdict() for one in apart], "page": str(page.absolute()),
         })  # fmt: skip
     else:
-        _tell(found, decisions, changed, page, file)
+        _tell(found, held, page, file)
     if found.failed:
         say(f"{found.failed}; play them with: {retyped(context)}", to=errors, whole=True)
     if forfeits is not None:
@@ -264,10 +267,9 @@ def _forfeits(found: ct.profiles.Profile, store: str) -> str | None:
     )
 
 
-def _tell(
-    found: ct.profiles.Profile, decisions: list[ct.profiles.Decision],
-    changed: list[ct.profiles.Change], page: Path, file: Path,
-) -> None:  # fmt: skip
+def _tell(found: ct.profiles.Profile, held: ct.profiles.Held, page: Path, file: Path) -> None:
+    for change in held.findings:
+        say(str(change))
     told = ct.profiles.summary(found)
     for sentence in told.sentences:
         say(sentence)
@@ -275,12 +277,12 @@ def _tell(
     for number, line in zip(ct.profiles.main_numbers(found), told.metrics, strict=True):
         if number.of.key in reliable:
             say(line)
-    for one in changed:
+    for one in held.changes:
         if one.told:
             say(f"changed: {one}")
-    if changed and not any(one.told for one in changed):
-        say("changed: nothing by more than chance would")
-    for decision in decisions:
+    if held.changes and not any(one.told for one in held.changes):
+        say("changed: no metric by more than chance would")
+    for decision in held.decisions:
         say(str(decision))
     say(f"The page is at {page.absolute()}, its numbers in {file.absolute()}")
 
