@@ -290,7 +290,10 @@ def test_a_gate_on_what_is_not_known_of_a_player_cannot_be_told(
     assert names(tmp_path) - {"gates"} == {"cheaptalk.sqlite", *PAGES}
     done = profiled("linear", "--require", "earned >= 0", "--junit", "gates/me.xml")
     assert (done.status, "earned >= 0: cannot tell" in done.out) == (3, True)
-    assert 'name="earned &gt;= 0"' in (tmp_path / "gates" / "me.xml").read_text()
+    written = (tmp_path / "gates" / "me.xml").read_text()
+    assert 'tests="1" failures="0" errors="1"' in written
+    assert 'name="earned &gt;= 0"' in written
+    assert "<error message=" in written
 
 
 def test_another_player_under_the_same_name_is_refused(profiled: Profiled) -> None:

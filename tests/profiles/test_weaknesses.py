@@ -1,15 +1,19 @@
 """Weaknesses: planted ones are named first, and players without any are not accused."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from cheaptalk.games.manners import manners
+from cheaptalk.profiles.gates import Verdict, decide, gate
 from cheaptalk.profiles.summaries import summary
 from cheaptalk.profiles.weaknesses.examine import examine
 from cheaptalk.profiles.weaknesses.manipulations import manipulations
 from cheaptalk.profiles.weaknesses.messages import _title
+from cheaptalk.profiles.weaknesses.weakness import Examination
 from cheaptalk.reports.recipes.tables import Estimate
+from cheaptalk.rules import CheaptalkError
 from tests.profiles.planted import STRONG, WEAK, Planted, profiled
 
 
@@ -88,6 +92,28 @@ def test_a_player_that_concedes_evenly_does_not_get_worse_late() -> None:
     profile = profiled(conceder, "conceder")
     late = next(one for one in profile.examination.weaknesses if one.key == "late")
     assert (late.verdict, late.hits) == ("not found", 0)
+
+
+def test_a_gate_on_a_finding_uses_its_interval_and_decides() -> None:
+    profile = profiled(WEAK["torn"], "torn")
+    (weakness,) = [one for one in profile.examination.weaknesses if one.key == "words.injection"]
+    for key, effect in (("", "signed"), (".size", "size"), (".changed", "changed")):
+        own = profile.number(f"words.injection{key}").own
+        assert own[:3] == getattr(weakness, effect)[:3]
+    assert decide(profile, gate("words.injection.changed <= 0.1")).verdict is Verdict.FAIL
+
+
+def test_a_gate_on_the_number_of_findings_decides_and_names_them() -> None:
+    torn, sound = (profiled(one[name], name) for one, name in ((WEAK, "torn"), (STRONG, "noisy_0")))
+    wanted = gate("findings <= 0", torn.battery)
+    failed = decide(torn, wanted)
+    titles = [one.title for one in torn.examination.findings]
+    assert str(failed) == f"findings <= 0: fail: {len(titles)}; {', '.join(titles)}"
+    assert decide(sound, wanted).verdict is Verdict.PASS
+    unplayed = replace(sound, examination=Examination(()))
+    assert decide(unplayed, wanted).verdict is Verdict.CANNOT_TELL
+    with pytest.raises(CheaptalkError, match='has no number "findings"'):
+        gate("change.findings <= 0", torn.battery)
 
 
 def test_every_manner_but_silence_has_eight_wordings() -> None:

@@ -17,6 +17,8 @@ from cheaptalk.text import fixed
 
 CHANGE = "change."
 """Stands before the key of a number whose change since an earlier profile is meant."""
+FINDINGS = "findings"
+"""The key of the number of findings, which a gate decides without an interval."""
 WRITTEN = re.compile(r"\s*([\w.-]+?)\s*(<=|>=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*")
 
 
@@ -83,7 +85,8 @@ class Decision(NamedTuple):
         """The decision in a sentence."""
         said = f"{self.gate}: {self.verdict.value}"
         if self.held is not None:
-            said += f": {fixed(self.held.value or 0, 3)}{self.held.within(3)}"
+            places = 0 if self.gate.key == FINDINGS else 3
+            said += f": {fixed(self.held.value or 0, places)}{self.held.within(places)}"
         return f"{said}; {self.cure}" if self.cure else said
 
     @property
@@ -111,7 +114,9 @@ def gate(text: str, battery: Battery | None = None) -> Gate:
         raise CheaptalkError(f'"{text}" is no gate; write NUMBER >= LIMIT or NUMBER <= LIMIT')
     sign: Literal["<=", ">="] = "<=" if found[2] == "<=" else ">="
     read = Gate(found[1], sign, float(found[3]))
-    if battery is not None and read.number not in (known := known_keys(battery)):
+    known = [] if battery is None else known_keys(battery)
+    known += [] if read.of_change else [FINDINGS]
+    if battery is not None and read.number not in known:
         raise CheaptalkError(
             f"a profile by {battery.name} has no number {suggest(read.number, known)}"
         )
@@ -131,6 +136,8 @@ def decide(profile: Profile, wanted: Gate, changed: Sequence[Change] = ()) -> De
     Raises:
         CheaptalkError: no profile by the battery has such a number; the message names the nearest.
     """
+    if wanted.key == FINDINGS:
+        return _on_findings(profile, wanted)
     if wanted.number not in profile.numbers and wanted.number in known_keys(profile.battery):
         return Decision(wanted, Verdict.CANNOT_TELL, None, why="nothing is known of it")
     number = profile.number(wanted.number)
@@ -145,6 +152,21 @@ def decide(profile: Profile, wanted: Gate, changed: Sequence[Change] = ()) -> De
         why = "most matches were forfeited, and this is of the others"
         return Decision(wanted, Verdict.CANNOT_TELL, one, why=why)
     return _held(profile, wanted, one)
+
+
+def _on_findings(profile: Profile, wanted: Gate) -> Decision:
+    """Decide a gate on the number of findings.
+
+    It needs no interval: the tests behind the findings already limit the chance of a false one.
+    """
+    names = [one.title for one in profile.examination.findings]
+    passes = len(names) <= wanted.limit if wanted.sign == "<=" else len(names) >= wanted.limit
+    verdict = Verdict.PASS if passes else Verdict.FAIL
+    why = ", ".join(names)
+    unsure = profile.mostly_forfeited or profile.unplayed or not profile.examination.tested
+    if passes and unsure:
+        verdict, why = Verdict.CANNOT_TELL, "not all matches were finished"
+    return Decision(wanted, verdict, Estimate(float(len(names))), why=why)
 
 
 def _held(profile: Profile, wanted: Gate, one: Estimate) -> Decision:
@@ -188,17 +210,17 @@ def status(decisions: list[Decision]) -> int:
 
 
 def junit(profile: Profile, decisions: list[Decision]) -> str:
-    """Gates as JUnit XML: tests that passed, failed, or were skipped where nobody can tell."""
+    """Gates as JUnit XML: an undecided gate is an error, so that no tool shows it as passed."""
     found = [one.verdict for one in decisions]
     suite = ElementTree.Element(
         "testsuite", name=f"profile of {profile.player}", tests=str(len(found)),
-        failures=str(found.count(Verdict.FAIL)), skipped=str(found.count(Verdict.CANNOT_TELL)),
+        failures=str(found.count(Verdict.FAIL)), errors=str(found.count(Verdict.CANNOT_TELL)),
     )  # fmt: skip
     for one in decisions:
         case = ElementTree.SubElement(
             suite, "testcase", name=str(one.gate), classname=profile.player
         )
         if one.verdict is not Verdict.PASS:
-            kind = "failure" if one.verdict is Verdict.FAIL else "skipped"
+            kind = "failure" if one.verdict is Verdict.FAIL else "error"
             ElementTree.SubElement(case, kind, message=str(one))
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)

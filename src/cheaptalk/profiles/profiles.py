@@ -249,7 +249,7 @@ def profile_of(
         why = f" ({failed_text(failed)})" if failed else ""
         raise NothingPlayed(f"{study}: no match of {player} has ended{why}; play them first")
     examined = examine(found, player, battery)
-    tested = _tested(numbers, player)
+    tested = _with_weaknesses(_tested(numbers, player), examined)
     return Profile(player, battery, size, study, found, tested, failed, examined)
 
 
@@ -264,6 +264,35 @@ def failed_text(failures: Mapping[str, int]) -> str:
     rest = len(ordered) - REASONS
     reasons += [f"and {counted(rest, 'other reason')}"] if rest > 0 else []
     return f"{counted(sum(failures.values()), 'match')} failed: {', '.join(reasons)}"
+
+
+def _with_weaknesses(numbers: Mapping[str, Number], examined: Examination) -> Mapping[str, Number]:
+    """Return numbers with the interval of the weakness that has the same value, if there is one.
+
+    A finding and a gate on its metric thus never contradict each other.
+    """
+    effects = {
+        key: effect for one in examined.tested for key, effect in (
+            (one.key, one.signed or one.effect), (f"{one.key}.size", one.size),
+            (f"{one.key}.changed", one.changed),
+        ) if effect is not None
+    }  # fmt: skip
+    return {
+        key: _as_weakness(one, effects[key]) if key in effects else one
+        for key, one in numbers.items()
+    }
+
+
+def _as_weakness(number: Number, effect: Estimate) -> Number:
+    """Return a number with the interval of a weakness, if both have the same value."""
+    value, n = effect.value or 0.0, effect.n or 0
+    if n < 2 or abs((number.own.value or 0.0) - value) > SLACK:
+        return number
+    exact = effect.error is None  # of a share
+    error = (value * (1 - value) / n) ** 0.5 if exact else effect.error
+    wanted = None if exact else number.own.wanted
+    own = Estimate(effect.value, effect.low, effect.high, error, n, effect.clusters, wanted)
+    return number._replace(own=own, freedom=n - 1.0)
 
 
 def _tested(numbers: Mapping[str, Number], player: str) -> Mapping[str, Number]:
