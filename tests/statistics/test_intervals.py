@@ -232,6 +232,17 @@ def test_bounds_that_differ_from_row_to_row_bound_the_mean_by_their_means() -> N
     assert (low["low"], high["low"]) == (0.0, free["low"])  # broken bounds are none
 
 
+def test_a_share_that_rounding_keeps_from_1_has_the_interval_of_a_share() -> None:
+    """An efficiency of 1 - 1.1e-16 had another interval than the agreement of the same matches."""
+    agreed = pl.DataFrame({"deal": range(20), "agreement": [0.0, 1.0] * 10})
+    frame = agreed.with_columns(efficiency=pl.col("agreement") * (1 - 1.2e-16))
+    assert frame["efficiency"].max() != 1
+    bounds = dict.fromkeys(("agreement", "efficiency"), (0.0, 1.0))
+    found = mean_intervals(frame, [*bounds], cluster=["deal"], bounds=bounds)
+    (agreement, efficiency) = found.select("low", "high").rows()
+    assert efficiency == pytest.approx(agreement)
+
+
 def test_shares_of_different_stakes_are_no_shares() -> None:
     frame = pl.DataFrame({
         "x": [0.0, 1.0, 0.0, 100.0] * 5, "deal": range(20), "least": [0.0] * 20,

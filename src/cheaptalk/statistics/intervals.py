@@ -217,7 +217,8 @@ def _bounded(long: pl.DataFrame, cell: Sequence[str]) -> pl.DataFrame:
 
     Returns:
         ``low`` and ``high`` of each value, ``least`` and ``most`` of the cell's mean, and
-        ``inner``: whether a value is none of its own bounds, or these differ within the cell.
+        ``inner``: whether a value is none of its own bounds, up to rounding, or these differ within
+        the cell.
     """
     value = pl.col("value")
     least, most = pl.col("least").fill_null(-math.inf), pl.col("most").fill_null(math.inf)
@@ -231,7 +232,8 @@ def _bounded(long: pl.DataFrame, cell: Sequence[str]) -> pl.DataFrame:
               for end in ("least", "most")]  # fmt: skip
     return own.with_columns(
         low="least", high="most",
-        inner=value.is_between("least", "most", closed="none") | differ[0] | differ[1],
+        inner=(value > _wider(pl.col("least"), 1)) & (value < _wider(pl.col("most"), -1))
+        | differ[0] | differ[1],
         least=_exact_mean(cell, "least"), most=_exact_mean(cell, "most"),
     )  # fmt: skip
 
