@@ -31,7 +31,7 @@ SCALE = 0.08
 SAYINGS: dict[str, tuple[Any, re.Pattern[str]]] = {
     "report": (report_of, re.compile(r"about ([\d,]+) matches like these ([\d,]+) would tell")),
     "leaderboard": (
-        standing_of, re.compile(r"about ([\d,]+)( )times as many (?:deals|instances) would tell")
+        standing_of, re.compile(r"about ([\d,.]+)( )times as many (?:deals|instances) would tell")
     ),
 }  # fmt: skip
 """Functions that make each sentence and the advice in it, by name."""
@@ -66,7 +66,7 @@ def advised(said: Statement, advice: re.Pattern[str]) -> int | None:
     if found is None:
         return None
     wanted, of = (number.replace(",", "") for number in found.groups())
-    return round(PILOT * int(wanted) / (int(of) if of.strip() else 1))
+    return round(PILOT * float(wanted) / (int(of) if of.strip() else 1))
 
 
 def power(

@@ -234,8 +234,7 @@ def standing_of(simulator: Simulator, frame: pl.DataFrame) -> Statement:
     except Lacking as lacking:
         return Statement(str(lacking), None)
     assert isinstance(shown, Answer)
-    sure = "nobody else does" in shown.text
-    sure = sure or ("stands first" in shown.text and "cannot be" not in shown.text)
+    sure = " is first, " in shown.text and "cannot be" not in shown.text
     return Statement(shown.text, shown.text.partition(",")[0] if sure else None)
 
 

@@ -2,6 +2,8 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 from xml.etree import ElementTree
 
 import numpy as np
@@ -9,8 +11,8 @@ import polars as pl
 import pytest
 
 import cheaptalk as ct
-from cheaptalk.equilibrium import PayoffTable, analyse_payoffs
-from cheaptalk.equilibrium.analysis.analysis import LEAST
+from cheaptalk.equilibrium import PayoffTable, Spread, analyse_payoffs
+from cheaptalk.equilibrium.analysis.analysis import LEAST, Analysis
 from cheaptalk.equilibrium.analysis.selection import metric_tables, selected
 from cheaptalk.games.item_bargaining.empirical_view import MISTAKE_RADAR, OPPOSITION
 from cheaptalk.reports import Played, analysis_json, metagame_report
@@ -138,8 +140,33 @@ def test_other_equilibria_are_said(payoffs: object, found: str, taken: str) -> N
 
 def test_nothing_is_said_of_others_where_there_is_one_equilibrium() -> None:
     said = answer(analyse_payoffs("dominance", table([[1, 1], [0, 0]], "a", "b"))).text
-    assert said.startswith("At equilibrium everybody chooses a")
+    assert said.startswith("At the equilibrium of the mean payoffs, everybody chooses a; how sure")
     assert "symmetric" not in said
+
+
+UNTOLD = "Whom people choose at equilibrium cannot be told yet: ben 100 % (0 to 100)"
+
+
+@pytest.mark.parametrize(
+    ("freedom", "tied", "sentence"),
+    [
+        (2, {}, "At the equilibrium of the mean payoffs, everybody chooses ben; how sure that is"),
+        (9, {}, f"{UNTOLD}; more matches may tell (cheaptalk metagame --next lists them). "),
+        (9, {"ann": 1.0}, f"{UNTOLD}. "),
+    ],
+)
+def test_the_equilibrium_is_that_of_the_mean_payoffs(
+    freedom: int, tied: dict[str, float], sentence: str
+) -> None:
+    """Shares of the draws were stated as the equilibrium, and more matches advised for twins."""
+    only = SimpleNamespace(components=[SimpleNamespace(isolated=True)], complete=True)
+    shares = [Spread(0.0, 0.4, 0.5, 0.0, 1.0), Spread(1.0, 0.6, 0.5, 0.0, 1.0)]
+    one = SimpleNamespace(
+        labels=("ann", "ben"), against=lambda _: shares, draws=100, unsure="", found=only,
+        tied=tied, drawn=SimpleNamespace(freedom=freedom),
+        game=SimpleNamespace(samples=[0], fewest=3),
+    )  # fmt: skip
+    assert answer(cast("Analysis", one)).text.startswith(sentence)
 
 
 # What is analysed

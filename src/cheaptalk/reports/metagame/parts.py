@@ -147,30 +147,33 @@ CONDUCT = (
 
 
 def answer(one: Analysis) -> Answer:
-    """Whom people would choose, and how sure that is."""
+    """The equilibrium of the mean payoffs, and how sure it is."""
     shares = one.against("mixture")
-    order = sorted(range(len(one.labels)), key=lambda at: -number(shares[at]))
+    order = sorted(range(len(one.labels)), key=lambda at: -(shares[at].estimate or 0.0))
     first = order[0]
-    told = [
-        f"{called(one.labels[at])} {_percent(shares[at])}"
-        for at in order if number(shares[at]) >= 0.005
-    ][:4]  # fmt: skip
-    chosen = f"At equilibrium people choose {', '.join(told)}"
-    if len(told) == 1 and number(shares[first]) >= 0.995:
-        chosen = f"At equilibrium everybody chooses {called(one.labels[first])}"
-    low = shares[first].low
     why = _untold(one)
-    if why or low is None:
-        why = why or "there are no draws"
-        said = f"{chosen}; how sure that is cannot be told: {why}.{_others(one)}"
-        return Answer(said, ", ".join(told))
-    if low <= 0:
+    low = None if why else shares[first].low
+    told = [
+        f"{called(one.labels[at])} {_percent(shares[at], drawn=low is not None)}"
+        for at in order if (shares[at].estimate or 0.0) >= 0.005
+    ][:4]  # fmt: skip
+    who = f"people choose {', '.join(told)}"
+    if len(told) == 1 and (shares[first].estimate or 0.0) >= 0.995:
+        who = f"everybody chooses {called(one.labels[first])}"
+    if low is None:
+        said = f"how sure that is cannot be told: {why or 'there are no draws'}."
         return Answer(
-            f"Whom people choose at equilibrium cannot be told yet: {', '.join(told)}; more "
-            "matches would tell (cheaptalk metagame --next lists them).",
+            f"At the equilibrium of the mean payoffs, {who}; {said}{_others(one)}", ", ".join(told)
+        )
+    if low <= 0:
+        said = f"Whom people choose at equilibrium cannot be told yet: {', '.join(told)}"
+        if max(one.tied.values(), default=0.0) < 1:
+            said += "; more matches may tell (cheaptalk metagame --next lists them)"
+        return Answer(
+            f"{said}. Shares are of the equilibrium of the mean payoffs, with 95 % of the draws.",
             f"cannot be told yet: {', '.join(told)}",
         )
-    return Answer(f"{chosen}.{_others(one)}", ", ".join(told))
+    return Answer(f"At equilibrium {who}.{_others(one)}", ", ".join(told))
 
 
 def _untold(one: Analysis) -> str:
@@ -195,12 +198,13 @@ def _others(one: Analysis) -> str:
     return f" The mean payoffs have {one.found_in_words}; {taken} is taken."
 
 
-def _percent(one: Spread) -> str:
-    """A probability with its interval."""
-    said = f"{100 * number(one):.0f} %"
-    if one.low is None or one.high is None or one.low == one.high:
+def _percent(one: Spread, *, drawn: bool) -> str:
+    """A probability at the equilibrium of the mean payoffs, with the interval of the draws."""
+    value = one.estimate or 0.0
+    said = f"{100 * value:.0f} %"
+    if not drawn or one.low is None or one.high is None or one.low == one.high == value:
         return said
-    return f"{said} ({100 * one.low:.0f} to {100 * one.high:.0f})"
+    return f"{said} ({100 * min(one.low, value):.0f} to {100 * max(one.high, value):.0f})"
 
 
 def _played_text(one: Analysis) -> str:
