@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -249,12 +250,25 @@ def test_two_players_cannot_stand_for_the_same_one(store: Path) -> None:
         compared(store, "first", "second", renamed={"luck": "fair", "fair": "fair"})
 
 
-def test_a_study_does_not_differ_from_itself(store: Path) -> None:
-    frame = compared(store, "first", "first")
-    assert frame["difference"].to_list() == [0.0] * frame.height
-    for unknown in ("difference.low", "difference.high"):
-        assert frame[unknown].to_list() == [None] * frame.height
-    assert set(frame["p"]) == set(frame["p.corrected"]) == {1.0}
+def test_matches_that_belong_to_both_studies_are_left_out(
+    cheaptalk: Command, store: Path, tmp_path: Path
+) -> None:
+    """They were paired with themselves, and pulled every difference to 0."""
+    frame = compared(store, "first", "second")
+    assert row_of(frame, "luck")["difference.n"] == 12  # against fair, and not itself, too
+    copy = tmp_path / "copy.sqlite"
+    shutil.copy(store, copy)
+    with ct.Store.open(store) as opened:
+        for options in ({}, {"other_store": copy}):
+            found = ct.reports.compare(opened, "first", "second", **options)
+            assert found.tables["compare-bargaining"].frame.equals(frame)
+            said = found.answers["Bargaining"]
+            assert said.endswith(" 12 matches belong to both studies, and are left out.")
+    done = cheaptalk("compare", "first", "first", "--store", str(store))
+    assert done.status == 1
+    assert "nothing in common but 48 stored matches, which cannot differ" in " ".join(
+        done.out.split()
+    )
 
 
 @pytest.mark.parametrize(

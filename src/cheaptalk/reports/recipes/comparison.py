@@ -19,11 +19,12 @@ from cheaptalk.reports.recipes.study_differences import (
     WHO,
     difference,
     unchanged_pairs,
+    without_shared,
 )
 from cheaptalk.reports.recipes.study_overview import PLAYED
 from cheaptalk.reports.recipes.tables import Estimate, Header, ReportTable
 from cheaptalk.reports.study.scores import GameScores
-from cheaptalk.rules import CheaptalkError, counted, game_title, suggest
+from cheaptalk.rules import CheaptalkError, counted, game_box, game_title, suggest
 from cheaptalk.statistics import holm
 from cheaptalk.studies.lookup import Named, Place, name_of, reads_study
 from cheaptalk.text import capital, fixed, plain
@@ -128,12 +129,13 @@ class _Comparison:
         """Each player's scores in the other study less those in this one, with 95 % intervals.
 
         Only what both studies hold is compared: the same players in the same places of the same
-        configurations. If both drew their instances with the same seed, matches on the same
-        instance are paired, and the difference is the mean over pairs, clustered by instance within
-        configurations. Otherwise each configuration and pairing that both have weighs alike, and
-        the difference is the mean of the differences of their means, clustered by instance across
-        pairings, with the degrees of freedom of Welch and Satterthwaite. Configurations with a
-        single instance are collapsed into one stratum, whose spread is that of their differences.
+        configurations. Stored matches that belong to both studies are left out and counted. If both
+        drew their instances with the same seed, matches on the same instance are paired, and the
+        difference is the mean over pairs, clustered by instance within configurations. Otherwise
+        each configuration and pairing that both have weighs alike, and the difference is the mean
+        of the differences of their means, clustered by instance across pairings, with the degrees
+        of freedom of Welch and Satterthwaite. Configurations with a single instance are collapsed
+        into one stratum, whose spread is that of their differences.
 
         p is two-sided, of no difference, from Student's t; the corrected p allows for all scores of
         all games of the comparison (Holm 1979). A difference that is the same in all instances of
@@ -146,13 +148,20 @@ class _Comparison:
                 raise Lacking(f"no match of {plain(game)} in {study.study} has finished")
         tested = evidence.once(self.tested)
         frame = tested.filter(game=game).drop("game")
+        before, after, shared = self._matches(game, evidence)
+        if frame.is_empty() and shared:
+            raise Lacking(
+                f"the studies have nothing in common but {counted(shared, 'stored match')}, which "
+                "cannot differ"
+            )
         if frame.is_empty():
             raise Lacking(
                 "the studies have no configuration in common that the same players played; name "
                 "those that stand for each other with --as NEW=OLD"
             )
-        unchanged = self._unchanged(game, evidence) if frame["paired"].all() else None
-        yield _changed(frame, len(tested), evidence.study, self.other.study, unchanged)
+        unchanged = _unchanged(game, before, after) if frame["paired"].all() else None
+        said = _changed(frame, len(tested), evidence.study, self.other.study, unchanged)
+        yield said._replace(text=said.text + _shared_text(shared))
         yield _charts(game, frame, self.other)
         yield _table(game, frame, evidence, self.other, _same_deals(evidence, self.other))
 
@@ -172,25 +181,42 @@ class _Comparison:
     def _rows(self, game: str, evidence: Evidence) -> Iterator[dict[str, object]]:
         if evidence.scored(game).is_empty() or self.other.scored(game).is_empty():
             return
-        before, after = self._sides(game, evidence)
+        before, after, _ = self._matches(game, evidence)
+        if before.is_empty() or after.is_empty():
+            return
+        sides = [
+            GameScores(game, side, study.places[game])
+            for side, study in ((before, evidence), (after, self.other))
+        ]
         paired = _same_deals(evidence, self.other)
-        for role in before.roles:
-            yield from _rows(before, after, role, paired)
+        for role in sides[0].roles:
+            yield from _rows(*sides, role, paired)
 
-    def _sides(self, game: str, evidence: Evidence) -> tuple[GameScores, GameScores]:
-        """A game's scored matches in each study, with the labels of the first one."""
+    def _matches(self, game: str, evidence: Evidence) -> tuple[pl.DataFrame, pl.DataFrame, int]:
+        """A game's scored matches that only one of the studies has, and how many both have.
+
+        Players have the labels of the first study.
+        """
         replaced = {old: f"{old} of {self.other.study}" for old in self.renamed.values()}
-        before, after = (
-            GameScores(game, _renamed(study.scored(game), names), study.places[game])
-            for study, names in ((evidence, {}), (self.other, replaced | dict(self.renamed)))
-        )
-        return before, after
+        after = _renamed(self.other.scored(game), replaced | dict(self.renamed))
+        return without_shared(evidence.scored(game), after)
 
-    def _unchanged(self, game: str, evidence: Evidence) -> int | None:
-        """How many pairs of matches a game has if all have the same outcome."""
-        before, after = self._sides(game, evidence)
-        keys = [score.key for score in (*before.scores, *before.pairing_scores)]
-        return unchanged_pairs(before.scored, after.scored, list(dict.fromkeys(keys)))
+
+def _unchanged(game: str, before: pl.DataFrame, after: pl.DataFrame) -> int | None:
+    """How many pairs of matches there are if all have the same outcome."""
+    scores = [
+        *game_box(game).measures,
+        *(name for name in before.columns if name.startswith("payoff.")),
+    ]
+    return unchanged_pairs(before, after, scores)
+
+
+def _shared_text(shared: int) -> str:
+    """How many matches both studies contain, in a sentence; nothing if none."""
+    if not shared:
+        return ""
+    verb, left = ("belongs", "is left") if shared == 1 else ("belong", "are left")
+    return f" {counted(shared, 'match')} {verb} to both studies, and {left} out."
 
 
 def _renamed(frame: pl.DataFrame, names: Mapping[str, str]) -> pl.DataFrame:

@@ -112,6 +112,22 @@ def difference(
     return _of_cells(first, second, key, bounds)
 
 
+def without_shared(
+    before: pl.DataFrame, after: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame, int]:
+    """Leave out the matches that belong to both studies, which cannot differ, and count them.
+
+    A match belongs to both if it is one record, with the same id and the same end, and has the same
+    players in both. Copies of a store share records.
+    """
+    same = ["match", "finished", "pairing"]
+    first, second = (
+        side.join(other, on=same, how="anti", nulls_equal=True, maintain_order="left")
+        for side, other in ((before, after), (after, before))
+    )
+    return first, second, before.height - first.height
+
+
 def unchanged_pairs(before: pl.DataFrame, after: pl.DataFrame, keys: Sequence[str]) -> int | None:
     """Return the number of pairs of matches if all have the same outcome, or None.
 
