@@ -58,6 +58,15 @@ def test_who_is_ahead_beyond_doubt_did_best() -> None:
     assert "rival as Right: Payoff Right 0.000" in answer(game).text
 
 
+def test_only_the_second_player_is_called_the_next() -> None:
+    """The least certain lead can be that over the third player."""
+    game = played(20, ann=lambda _: 3.0, bob=lambda deal: 1.0 + deal % 2 / 100,
+                  cat=lambda deal: deal % 2 * 1.9)  # fmt: skip
+    assert "2.050 more than cat (simultaneous" in answer(game).text
+    game = played(20, ann=lambda _: 3.0, bob=lambda deal: 1.0 + deal % 2, cat=lambda _: 0.5)
+    assert "1.500 more than the next, bob (simultaneous" in answer(game).text
+
+
 def test_deals_that_move_both_alike_leave_the_difference_sure() -> None:
     """Paired by deal: what a deal adds to both is no doubt about who is ahead."""
     luck = np.random.default_rng(1).normal(0, 5, 30)

@@ -259,8 +259,8 @@ def test_matches_that_belong_to_both_studies_are_left_out(
     copy = tmp_path / "copy.sqlite"
     shutil.copy(store, copy)
     with ct.Store.open(store) as opened:
-        for options in ({}, {"other_store": copy}):
-            found = ct.reports.compare(opened, "first", "second", **options)
+        for other_store in (None, copy):
+            found = ct.reports.compare(opened, "first", "second", other_store=other_store)
             assert found.tables["compare-bargaining"].frame.equals(frame)
             said = found.answers["Bargaining"]
             assert said.endswith(" 12 matches belong to both studies, and are left out.")

@@ -184,13 +184,13 @@ class _Comparison:
         before, after, _ = self._matches(game, evidence)
         if before.is_empty() or after.is_empty():
             return
-        sides = [
+        first, second = (
             GameScores(game, side, study.places[game])
             for side, study in ((before, evidence), (after, self.other))
-        ]
+        )
         paired = _same_deals(evidence, self.other)
-        for role in sides[0].roles:
-            yield from _rows(*sides, role, paired)
+        for role in first.roles:
+            yield from _rows(first, second, role, paired)
 
     def _matches(self, game: str, evidence: Evidence) -> tuple[pl.DataFrame, pl.DataFrame, int]:
         """A game's scored matches that only one of the studies has, and how many both have.

@@ -84,7 +84,8 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
     closest = min(found, key=attrgetter("certainty"))
     ahead, within = fixed(closest.size, places), closest.within(places)
     if closest.told:
-        others = "" if len(ranked) == 2 else " the next,"
+        is_next = len(ranked) > 2 and closest.behind == found[0].behind
+        others = " the next," if is_next else ""
         said = (
             f"{best} did best{where}: {what}, {ahead} more than{others} {closest.behind}{within}."
         )
