@@ -240,7 +240,7 @@ def test_an_agent_that_crashes_on_some_requests_gets_a_page_of_the_other_matches
 ) -> None:
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"sizes": {"small": 8}}))
     with agent_server(answer) as url:
-        done = profiled(f"agent/me@{url}", "--require", "earned >= 0")
+        done = profiled(f"agent/me@{url}")
         assert done.status == 4
         assert profiled(f"agent/me@{url}", "--allow-failures").status == 0
     assert names(tmp_path) == {"cheaptalk.sqlite", *PAGES}
@@ -253,6 +253,33 @@ def test_an_agent_that_crashes_on_some_requests_gets_a_page_of_the_other_matches
     assert data["numbers"]["ended"]["value"] == 1, "a crash of the harness is no forfeit"
     page = (tmp_path / "me-profile.html").read_text(encoding="utf-8")
     assert "16 matches failed: 16 x " in page
+
+
+def test_an_agent_that_crashes_on_one_kind_of_message_is_told_which(
+    profiled: Profiled, tmp_path: Path, no_waits: None
+) -> None:
+    talkers = {one: {"strategy": "talker", "manner": one} for one in ("silent", "polite", "threat")}
+    words = {"pie-words": {"title": "A pie, with words", "game": "bargaining", "deals": 4,
+                           "fixed": {"money": 200, "horizon": 3, "messages": True}}}  # fmt: skip
+    battery = BATTERY | {"talkers": talkers, "words": words, "repeats": []}
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(battery))
+
+    def afraid(request: dict[str, Any]) -> dict[str, Any]:
+        if "warn you" in request["messages"][-1]["content"]:
+            return {"crash": 1 // 0}
+        if request["form"]["name"] == "Reply":
+            return {"decision": "reject"}
+        return {"alice_gain": 100, "bob_gain": 100, "message": ""}
+
+    with agent_server(afraid) as url:
+        done = profiled(f"agent/me@{url}", "--require", "findings <= 0")
+    assert done.status == 1
+    told = " ".join(done.out.split())
+    assert "me crashes on a threat: 8 of 8 matches failed, and 0 of the 20 others" in told
+    page = (tmp_path / "me-profile.html").read_text(encoding="utf-8")
+    assert "8 \N{MULTIPLICATION SIGN} status 500" in page, (
+        "reasons are grouped, whichever request failed"
+    )
 
 
 def test_an_agent_that_never_answers_gets_no_page(

@@ -186,14 +186,16 @@ def finding_changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Findin
     Raises:
         CheaptalkError: it is no profile, or one of another battery, size or format.
     """
-    before = {one.key: one for one in _checked(earlier, profile.battery, profile.size).weaknesses}
+    read = _checked(earlier, profile.battery, profile.size).weaknesses
+    untested = EarlierWeakness("", "", "not tested", "")
+    before = {one.key: one for one in read}
     changed = [
         FindingChange(
             now.key, now.title if now.found else was.title, now.found,
             _evidence(was.verdict, was.evidence), _evidence(now.verdict, now.sentence),
         )
         for now in profile.examination.weaknesses
-        if (was := before.get(now.key)) is not None and now.found != (was.verdict == "found")
+        if read and now.found != ((was := before.get(now.key, untested)).verdict == "found")
     ]  # fmt: skip
     return sorted(changed, key=lambda one: not one.new)
 

@@ -1,6 +1,7 @@
 """A profile: a player's numbers with their intervals, beside a panel's on the same deals."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,7 +15,7 @@ from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.detection import detectable_effect, permits
 from cheaptalk.profiles.quantities import Quantity, quantities
-from cheaptalk.profiles.seats import failures, seats
+from cheaptalk.profiles.seats import failed_matches, seats
 from cheaptalk.profiles.weaknesses.examine import examine
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.records import Store
@@ -244,11 +245,12 @@ def profile_of(
     found = seats(store, study, battery, player, alike)
     numbers = {one.key: number for one in quantities(found, battery)
                if (number := _number(one, player, battery, found)) is not None}  # fmt: skip
-    failed = failures(store, study, player)
+    crashed = [*failed_matches(store, study, battery, player)]
+    failed = Counter(one.reason for one in crashed)
     if not numbers:
         why = f" ({failed_text(failed)})" if failed else ""
         raise NothingPlayed(f"{study}: no match of {player} has ended{why}; play them first")
-    examined = examine(found, player, battery)
+    examined = examine(found, player, battery, crashed)
     tested = _with_weaknesses(_tested(numbers, player), examined)
     return Profile(player, battery, size, study, found, tested, failed, examined)
 

@@ -1,7 +1,5 @@
 """What players got at their seats: one row a match and player of a profile's study."""
 
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sized
 from itertools import product
 from typing import Any
@@ -17,9 +15,11 @@ from cheaptalk.profiles.conduct import conduct
 from cheaptalk.profiles.mistakes import mistakes
 from cheaptalk.profiles.stakes import could_have, first_asked
 from cheaptalk.profiles.statements import leaks, statements
+from cheaptalk.profiles.weaknesses.crashes import FailedMatch
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.judgements import judges_of
+from cheaptalk.records.reasons import FAILED_CALL, cause
 from cheaptalk.rules import Deal, Result, game_box
 
 FAILURES = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out")
@@ -87,23 +87,30 @@ def seats(
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-FAILED_CALL = re.compile(r'call for "[^"]*" in request \d+: ')
-"""How the reason of a failed match begins: which call it was."""
-
-
-def failures(store: Store, study: str, player: str) -> Counter[str]:
-    """Return why matches of a player failed, with how many did for each reason.
+def failed_matches(
+    store: Store, study: str, battery: Battery, player: str
+) -> Iterator[FailedMatch]:
+    """Yield a player's matches that failed.
 
     A failed match is no forfeit: a server broke, or a call brought nothing for another reason than
     play. It is in no number of the profile.
     """
-    found: Counter[str] = Counter()
     for record in store.records(study):
-        labels = map(record.label, record.seats)
-        own = any(one == player or one.startswith(styled_label(player, "")) for one in labels)
-        if record.status is Status.FAILED and own:
-            found[FAILED_CALL.sub("", record.reason or "unknown")] += 1
-    return found
+        labels = {place: record.label(place) for place in record.seats}
+        for place, label in labels.items():
+            style = label.removeprefix(styled_label(player, ""))
+            if record.status is not Status.FAILED or (label != player and style == label):
+                continue
+            reason = record.reason or "unknown"
+            call = FAILED_CALL.match(reason)
+            other = next((name for at, name in labels.items() if at != place), label)
+            styled = style if label != player else None
+            yield FailedMatch(
+                record.id, cause(reason),
+                call is None or call[1] == place or _place(record, call[1]) == place,
+                record.game, other, _anew(record, battery, styled, None)[0],
+            )  # fmt: skip
+            break
 
 
 def _rows(

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.weaknesses.crashes import FailedMatch, crash_trial
 from cheaptalk.profiles.weaknesses.earnings import earnings_trials
 from cheaptalk.profiles.weaknesses.messages import FATIGUE, message_trials
 from cheaptalk.profiles.weaknesses.presentation import presentation_trials
@@ -19,13 +20,16 @@ LEVEL = 0.05
 """The largest probability of naming any weakness of a player without one."""
 
 
-def examine(seats: pl.DataFrame, player: str, battery: Battery) -> Examination:
+def examine(
+    seats: pl.DataFrame, player: str, battery: Battery, failed: Sequence[FailedMatch] = ()
+) -> Examination:
     """Test every weakness of a player.
 
     Args:
         seats: see :func:`~cheaptalk.profiles.seats.seats`.
         player: the player's label.
         battery: the battery that was played.
+        failed: matches of the player that failed; ``seats`` lacks them.
     """
     own = seats.filter(player=player)
     trials = [
@@ -33,6 +37,7 @@ def examine(seats: pl.DataFrame, player: str, battery: Battery) -> Examination:
         *presentation_trials(own, battery),
         *rate_trials(own, battery),
         *earnings_trials(seats, own, battery),
+        crash_trial(own, failed, battery),
     ]
     judged = _holm(trials)
     # fatigue comes first, because it explains other findings

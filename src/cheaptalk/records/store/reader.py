@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from cheaptalk.records.counts import ended_text
 from cheaptalk.records.forfeits import Forfeit
 from cheaptalk.records.identity import Configuration
+from cheaptalk.records.reasons import cause
 from cheaptalk.records.record import SETTLED, MatchRecord, Status
 from cheaptalk.records.shapes import DamagedValue
 from cheaptalk.records.store import schema
@@ -279,6 +280,8 @@ class StoreReader:
     def problems(self, study: str) -> dict[str, int]:
         """Why matches of a study failed or were forfeited, and how many did for each reason.
 
+        Reasons of calls that failed are grouped, whichever request of the match it was.
+
         A forfeit names the player, the place and the kind of answer; the others at the table have
         nothing to do with it.
         """
@@ -289,8 +292,15 @@ class StoreReader:
             .where(schema.UNFINISHED, table.c.status != Status.FORFEITED.value)
             .group_by(table.c.reason)
         )
+        ended = sa.select(table.c.number).where(
+            table.c.number.in_(members_of(study)), table.c.status == Status.FINISHED.value
+        ).limit(1)  # fmt: skip
         with self.reading() as connection:
-            found = Counter[str](dict(connection.execute(query).all()))
+            counted = dict(connection.execute(query).all())
+            reached = connection.execute(ended).first() is not None
+        found = Counter[str]()
+        for reason, count in counted.items():
+            found[cause(reason, reached=reached)] += count
         for record in self._forfeited(study):
             blame = [f"{record.game}, {one}" for one in record.forfeits]
             found.update(blame or [record.reason or record.status.value])
