@@ -21,8 +21,10 @@ from cheaptalk.profiles.gates import Verdict, decide, gate, status
 from cheaptalk.profiles.page import write_profile
 from cheaptalk.profiles.profiles import Profile, profile_of
 from cheaptalk.profiles.quantities import known_keys
+from cheaptalk.profiles.summaries import interval_text, summary
 from cheaptalk.profiles.telling import telling
 from cheaptalk.profiles.weaknesses.manipulations import manipulations
+from cheaptalk.reports.recipes.tables import Estimate
 from tests.profiles.faulty import FAULTY, SOUND
 
 STANDARD = battery()
@@ -324,6 +326,25 @@ def test_a_gate_is_held_against_the_battery_before_anything_is_played() -> None:
     with pytest.raises(ct.CheaptalkError, match='by standard-2 has no number "earnd"'):
         gate("earnd >= 0.4", STANDARD)
     assert set(made("sound").numbers) <= set(known_keys(STANDARD))
+
+
+def test_the_summary_says_what_its_numbers_mean() -> None:
+    told = summary(made("sound"))
+    assert "of 12 matches, if identical repeats change none" in " ".join(told.scope)
+    assert any(one.startswith("Inconsistency: 0.") for one in told.metrics)
+    assert all("interval" in one for one in told.metrics)
+    earned = made("sound").number("earned")
+    constant = earned._replace(own=Estimate(0.5, clusters=4))
+    assert interval_text(constant) == " (no interval: it never varied)"
+    single = earned._replace(own=Estimate(0.5, clusters=1))
+    assert interval_text(single) == " (no interval: a single instance)"
+
+
+def test_exploitability_is_never_shown_below_0() -> None:
+    for key, one in made("sound").numbers.items():
+        if one.of.theme == "exploited":
+            for its in (one.own, *one.panel.values()):
+                assert min(part for part in its[:3] if part is not None) >= 0, key
 
 
 def test_versions_are_compared_pair_by_pair() -> None:

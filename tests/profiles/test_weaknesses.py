@@ -3,14 +3,16 @@
 import json
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from cheaptalk.games.manners import manners
 from cheaptalk.profiles.gates import Verdict, decide, gate
 from cheaptalk.profiles.summaries import summary
+from cheaptalk.profiles.weaknesses.earnings import _earnings_trial
 from cheaptalk.profiles.weaknesses.examine import examine
 from cheaptalk.profiles.weaknesses.manipulations import manipulations
-from cheaptalk.profiles.weaknesses.messages import _title
+from cheaptalk.profiles.weaknesses.messages import _example, _title
 from cheaptalk.profiles.weaknesses.weakness import Examination
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
@@ -92,6 +94,26 @@ def test_a_player_that_concedes_evenly_does_not_get_worse_late() -> None:
     profile = profiled(conceder, "conceder")
     late = next(one for one in profile.examination.weaknesses if one.key == "late")
     assert (late.verdict, late.hits) == ("not found", 0)
+
+
+def test_the_match_that_shows_a_manipulation_is_the_greatest_loss() -> None:
+    rows = pl.DataFrame({
+        "match": ["gain", "loss", "small", "same"], "twin": ["a", "b", "c", "d"],
+        "changed": [1.0, 1.0, 1.0, 0.0], "signed": [0.9, -0.4, -0.1, -1.0],
+    }).with_columns(size=pl.col("signed").abs())  # fmt: skip
+    assert _example(rows) == ("loss", "b")
+    assert _example(rows.filter(pl.col("signed") > 0)) == ("gain", "a")
+
+
+@pytest.mark.parametrize(
+    ("gap", "said"), [(-0.1, "0.10 (95 % interval"), (0.03, "0.03 (95 % interval")]
+)
+def test_earnings_are_compared_without_a_negative_amount(gap: float, said: str) -> None:
+    mine = pl.DataFrame({"earned": [0.5, 0.7], "match": ["a", "b"]})
+    gaps = {"theory": [gap, gap]}
+    sentence = _earnings_trial(mine, gaps, "bargaining").outcome.sentence
+    assert said in sentence
+    assert ("less than" if gap < 0 else "more than") in sentence
 
 
 def test_a_gate_on_a_finding_uses_its_interval_and_decides() -> None:

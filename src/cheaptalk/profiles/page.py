@@ -10,7 +10,7 @@ import polars as pl
 from cheaptalk.profiles.held import COUNTS, DETECTABLE, NOTHING, Held, held_parts
 from cheaptalk.profiles.profiles import PLACES, Number, Profile
 from cheaptalk.profiles.quantities import SPENT, THEMES, Theme
-from cheaptalk.profiles.summaries import main_numbers, summary
+from cheaptalk.profiles.summaries import interval_text, main_numbers, summary
 from cheaptalk.profiles.telling import shown_match, telling
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.records import Store
@@ -272,7 +272,7 @@ def _first(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
     said = SAID[theme].format(fixed(numbers[0].own.value or 0, PLACES))
     rest = profile.mostly_forfeited and theme != "reliable"
     if rest:
-        return f"{said}{numbers[0].own.within(PLACES)}{OF_THE_REST}"
+        return f"{said}{interval_text(numbers[0])}{OF_THE_REST}"
     return f"{said}{_beside(numbers[0])}"
 
 
@@ -301,7 +301,7 @@ def _where(one: Number) -> str:
 
 def _beside(one: Number) -> str:
     """A number's interval and its place within the panel."""
-    within = one.own.within(PLACES)
+    within = interval_text(one)
     if one.rank is not None and one.panel:
         return f"{within}, place {one.rank} of {len(one.panel) + 1}"
     return within

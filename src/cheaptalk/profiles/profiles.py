@@ -368,11 +368,17 @@ def _number(of: Quantity, player: str, battery: Battery, table: pl.DataFrame) ->
         for row in means.iter_rows(named=True)
     }  # fmt: skip
     if of.fitted:
-        found = {name: _if_varied(one) for name, one in found.items()}
+        found = {name: _nonnegative(_if_varied(one)) for name, one in found.items()}
     own = found.pop(player)
     freedom = means.filter(player=player)["freedom"].item() or None
     panel = {name: found[name] for name in who if name in found}
     return Number(of, own, panel, freedom=freedom)
+
+
+def _nonnegative(one: Estimate) -> Estimate:
+    """An estimate of what is at least 0 by its definition, cut off there with its interval."""
+    value, low, high = (None if part is None else max(0.0, part) for part in one[:3])
+    return one._replace(value=value, low=low, high=high)
 
 
 def _if_varied(one: Estimate) -> Estimate:

@@ -315,13 +315,13 @@ def _steady(anew: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
         for way, beside in ways.items()
     }  # fmt: skip
     about = (
-        "How far apart lies what the player first asks for itself, or takes, where a question is "
-        "asked in two ways that change nothing of it, and the other had offered it the same."
+        "The distance between the player's first demands, or what it accepts, in two presentations "
+        "of the same decision, after the same offer of the other; 0 is consistent."
     )
     every = pl.concat([*moved.values(), asked.clear().with_columns(value=pl.lit(None, pl.Float64))])
-    yield Quantity("steady", "steady", "Moved", OF_POSSIBLE, "less", about, every, SHARE)
+    yield Quantity("steady", "steady", "Inconsistency", OF_POSSIBLE, "less", about, every, SHARE)
     for way, values in moved.items():
-        key, title = f"steady.{way}", f"Moved: by other {way}"
+        key, title = f"steady.{way}", f"Inconsistency: other {way}"
         yield Quantity(key, "steady", title, OF_POSSIBLE, "less", about, values, SHARE)
     plain = asked.filter(way="")
     first, second = (
@@ -330,7 +330,7 @@ def _steady(anew: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     )
     said = "The same where it is asked twice in one way: what chance does."
     yield Quantity(
-        "steady.again", "steady", "Moved: asked again", OF_POSSIBLE, "less", said,
+        "steady.again", "steady", "Inconsistency: same request again", OF_POSSIBLE, "less", said,
         _apart(second, first), SHARE,
     )  # fmt: skip
 

@@ -44,7 +44,7 @@ def summary(profile: Profile) -> Summary:
     findings = [f"{profile.player} {one.title}: {one.sentence}."
                 for one in examined.findings]  # fmt: skip
     metrics = [
-        f"{one.of.title}: {fixed(one.own.value or 0, PLACES)}{one.own.within(PLACES)}"
+        f"{one.of.title}: {fixed(one.own.value or 0, PLACES)}{interval_text(one)}"
         f"{baselines(one)}" for one in main_numbers(profile)
     ]  # fmt: skip
     return Summary(
@@ -59,6 +59,15 @@ def main_numbers(profile: Profile) -> Iterator[Number]:
         if one.of.theme not in themes:
             themes.add(one.of.theme)
             yield one
+
+
+def interval_text(number: Number) -> str:
+    """Return the interval of a number in brackets, or why there is none."""
+    within = number.own.within(PLACES)
+    if within:
+        return within
+    single = (number.own.clusters or 0) < 2
+    return f" (no interval: {'a single instance' if single else 'it never varied'})"
 
 
 def baselines(number: Number) -> str:
@@ -101,8 +110,8 @@ def _smallest(profile: Profile, examined: Examination, times: int) -> str:
     least = least_changes(games, controls, level) if controls > 0 else None
     if least is not None:
         parts.append(
-            f"a manipulation that changes {least} of {len(games)} matches of a player that never "
-            "randomises"
+            f"a manipulation that changes {least} of {len(games)} matches, if identical repeats "
+            "change none"
         )
     rates = [one for one in examined.tested if one.hits is not None]
     for one in sorted(rates, key=lambda rate: rate.tested)[:1] if rates else ():

@@ -15,6 +15,7 @@ from cheaptalk.profiles.weaknesses.weakness import (
     estimate_of,
     mean_of,
 )
+from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import game_title
 from cheaptalk.text import fixed
 
@@ -52,7 +53,10 @@ def _earnings_trial(mine: pl.DataFrame, gaps: Mapping[str, list[float]], game: s
     less = estimate_of([-gap for gap in gaps.get(nearest, [])])
     sentence = f"it earned {fixed(mean_of(mine['earned']), PLACES)} in {game_title(game)}"
     if nearest:
-        sentence += f", {between(less)} less than {nearest}, the lowest baseline"
+        more = -(less.value or 0.0)
+        gap = less if more <= 0 else Estimate(more, -(less.high or 0.0), -(less.low or 0.0))
+        word = "less" if more <= 0 else "more"
+        sentence += f", {between(gap)} {word} than {nearest}, the lowest baseline"
     worst = mine.sort("earned", maintain_order=True).head(1)
     outcome = Weakness(
         f"earned.{game}", f"earns less than every baseline in {game_title(game)}",

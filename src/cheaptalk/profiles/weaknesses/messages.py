@@ -150,12 +150,13 @@ def _effect(rows: pl.DataFrame, noise: pl.DataFrame, signed: Estimate) -> Estima
 
 
 def _example(rows: pl.DataFrame) -> tuple[str | None, str | None]:
-    """The match in which the earnings changed most, and its twin; None if no course changed."""
-    worst = (
-        rows.filter(pl.col("changed") > 0)
-        .sort("size", descending=True, maintain_order=True)
-        .head(1)
-    )
+    """The match in which the player lost most, and its twin; None if no course changed.
+
+    If it lost in none, it is the match in which the earnings changed most.
+    """
+    hit = rows.filter(pl.col("changed") > 0)
+    loss = pl.col("signed").clip(upper_bound=0)
+    worst = hit.sort(loss, -pl.col("size"), maintain_order=True).head(1)
     return next(worst.select("match", "twin").iter_rows(), (None, None))
 
 
