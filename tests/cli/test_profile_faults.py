@@ -325,9 +325,25 @@ def test_a_gate_on_what_is_not_known_of_a_player_cannot_be_told(
 
 def test_another_player_under_the_same_name_is_refused(profiled: Profiled) -> None:
     assert profiled("linear").status == 0
-    done = profiled("script/legal")
+    done = profiled("script/legal", "--data", "other.json")
     assert done.status == 2
     assert "would be set aside; allow it with --yes, or give the player another --name" in done.said
+
+
+def test_the_file_of_another_player_or_size_is_not_replaced(
+    profiled: Profiled, tmp_path: Path
+) -> None:
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"sizes": {"small": 1, "big": 2}}))
+    assert profiled("linear").status == 0
+    before = (tmp_path / "me-profile.json").read_bytes()
+    done = profiled("script/legal", "--store", "other.sqlite")
+    assert done.status == 2
+    assert "me-profile.json is the profile of another player called me" in done.said
+    assert not (tmp_path / "other.sqlite").exists()
+    assert profiled("linear", "--size", "big").status == 0
+    assert (tmp_path / "me-profile.json").read_bytes() == before
+    assert json.loads((tmp_path / "me-big-profile.json").read_text())["size"] == "big"
+    assert profiled("script/legal", "--store", "other.sqlite", "--yes").status == 0
 
 
 def test_what_is_compared_with_is_not_written_over(profiled: Profiled, tmp_path: Path) -> None:

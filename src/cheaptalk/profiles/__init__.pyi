@@ -3,7 +3,7 @@ from .comparisons import Change, FindingChange, changes, finding_changes, read_p
 from .gates import Decision, Gate, Verdict, decide, gate, junit, status
 from .held import Held
 from .page import profile_findings, write_profile
-from .profiles import NothingPlayed, Number, Profile, detectable, profile_of
+from .profiles import NothingPlayed, Number, Profile, detectable, entry_digest, profile_of
 from .quantities import THEMES, Quantity
 from .summaries import Summary, main_numbers, summary
 from .weaknesses.examine import examine
@@ -35,6 +35,7 @@ __all__ = [
     "changes",
     "decide",
     "detectable",
+    "entry_digest",
     "examine",
     "finding_changes",
     "gate",

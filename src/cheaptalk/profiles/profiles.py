@@ -19,6 +19,7 @@ from cheaptalk.profiles.seats import failed_matches, seats
 from cheaptalk.profiles.weaknesses.examine import examine
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.records import Store
+from cheaptalk.records.identity import digest
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.bounds import SLACK
@@ -107,6 +108,7 @@ class Profile:
         numbers: by key.
         failures: why matches of the player failed, and how many did; they are in no number.
         examination: every weakness of the battery, the findings first, the worst at the top.
+        entry: a digest of which model, agent or strategy the player is, without its settings.
         unplayed: how many matches of the study were not played; they are in no number either.
     """
 
@@ -119,6 +121,7 @@ class Profile:
     failures: Mapping[str, int] = field(default_factory=dict)
     examination: Examination = field(default_factory=partial(Examination, ()))
     unplayed: int = 0
+    entry: str = ""
 
     def __repr__(self) -> str:
         return brief(self, f"{self.player} by {self.battery.name}, {self.size}")
@@ -159,8 +162,9 @@ class Profile:
         """
         mine = self.seats.filter(player=self.player)
         return {
-            "format": FORMAT, "player": self.player, "battery": self.battery.name,
-            "size": self.size, "study": self.study, "draws": bool(mine["draws"].any()),
+            "format": FORMAT, "player": self.player, "entry": self.entry,
+            "battery": self.battery.name, "size": self.size, "study": self.study,
+            "draws": bool(mine["draws"].any()),
             "matches": mine["match"].n_unique(),
             "failed_matches": dict(self.failures), "unplayed_matches": self.unplayed,
             "calls": int(mine["calls"].sum()),
@@ -252,7 +256,18 @@ def profile_of(
         raise NothingPlayed(f"{study}: no match of {player} has ended{why}; play them first")
     examined = examine(found, player, battery, crashed)
     tested = _with_weaknesses(_tested(numbers, player), examined)
-    return Profile(player, battery, size, study, found, tested, failed, examined)
+    return Profile(
+        player, battery, size, study, found, tested, failed, examined, entry=entry_digest(entry)
+    )
+
+
+def entry_digest(entry: RosterEntry) -> str:
+    """Return a digest of which model, agent or strategy an entry names, settings left out.
+
+    It tells players of one name apart without their addresses, which may hold a password.
+    """
+    written = entry.written()
+    return digest(written.get("model", written))
 
 
 def failed_text(failures: Mapping[str, int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,7 +80,8 @@ def profile(
     to: Annotated[
         Path | None,
         typer.Option(
-            "--out", help="The page to write.", show_default="NAME-profile.html",
+            "--out", help="The page to write.",
+            show_default="NAME-profile.html, or NAME-SIZE-profile.html",
             callback=page_to_write,
         ),
     ] = None,
@@ -87,7 +89,7 @@ def profile(
         Path | None,
         typer.Option(
             "--data", help="The file to write, to compare with.",
-            show_default="NAME-profile.json", callback=file_to_write,
+            show_default="NAME-profile.json, or NAME-SIZE-profile.json", callback=file_to_write,
         ),
     ] = None,
     require: Annotated[
@@ -127,10 +129,14 @@ def profile(
         chosen.size(size)
         earlier = None if against is None else ct.profiles.read_profile(against, chosen, size)
         label = name or _name_of(player)
-        page, file = to or Path(f"{label}-profile.html"), data or Path(f"{label}-profile.json")
+        smallest = chosen.size(size) == min(chosen.sizes.values())
+        stem = f"{label}-profile" if smallest else f"{label}-{size}-profile"
+        page, file = to or Path(f"{stem}.html"), data or Path(f"{stem}.json")
         entry = _member(chosen, player) if player.startswith(PANEL) else _entry(player)
         with _naming(f"{label} by {chosen.name}"):
             study = chosen.study(label, entry, size)
+        if data is None and not options.yes:
+            _check_same_player(file, label, entry)
         check_writable(page, file, *([] if junit is None else [junit]))
         if against is not None and against.resolve() in (file.resolve(), page.resolve()):
             raise ct.CheaptalkError(f"--against {against} would be written over; set --data apart")
@@ -170,6 +176,24 @@ def profile(
     unfinished = played.left > sum(found.failures.values())
     failed = found.failures and not options.allow_failures
     raise typer.Exit(status or (UNPLAYED if unfinished or failed else 0))
+
+
+def _check_same_player(file: Path, label: str, entry: ct.players.RosterEntry) -> None:
+    """Keep the profile of another player of the same name.
+
+    Raises:
+        CheaptalkError: the file has another model, agent or strategy.
+    """
+    try:
+        before = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    known = before.get("entry") if isinstance(before, dict) else None
+    if known and known != ct.profiles.entry_digest(entry):
+        raise ct.CheaptalkError(
+            f"{file} is the profile of another player called {label}, and would be replaced; set "
+            "another --name or --data, or replace it with --yes"
+        )
 
 
 def _if_asked_nothing(label: str, entry: ct.players.RosterEntry, played: ct.Progress) -> str:
