@@ -397,5 +397,5 @@ def _nonnegative(one: Estimate) -> Estimate:
 
 
 def _if_varied(one: Estimate) -> Estimate:
-    """An estimate, without a standard error and interval if that error is 0."""
-    return one if one.error else one._replace(low=None, high=None, error=None)
+    """An estimate; without what is known of its uncertainty if its values are all equal."""
+    return one if one.error else one._replace(low=None, high=None, error=None, clusters=None)
