@@ -131,7 +131,6 @@ def test_matches_at_their_cap_are_helped_by_a_higher_one_and_the_run_says_so(
         assert "6 left; raise budget.per_match in the study's file, then: cheaptalk run" in done.out
         assert done.status == 1
         assert done.out.startswith("small: 0 of 6 matches ended; 6 failed (0 before, 0 now in ")
-        assert "s), 6 failed" in done.out.splitlines()[0]
         assert "raise budget.per_match" in cheaptalk("resume", "small", *STORE).out
         stopped = cheaptalk("run", "small.yaml", "--store", "t.sqlite", "--max-calls", "1",
                             "--concurrency", "1")  # fmt: skip
