@@ -18,6 +18,7 @@ from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import SHIPPED, Battery, Part, battery
 from cheaptalk.profiles.comparisons import changes, read_profile
 from cheaptalk.profiles.gates import Verdict, decide, gate, status
+from cheaptalk.profiles.held import Held
 from cheaptalk.profiles.page import write_profile
 from cheaptalk.profiles.profiles import Profile, profile_of
 from cheaptalk.profiles.quantities import known_keys
@@ -410,12 +411,18 @@ def test_the_page_opens_with_findings_and_folds_the_rest(tmp_path: Path) -> None
     with ct.Store.open(tmp_path / "s", create=True) as store:
         ct.run(study, store, workers=1)
         profile = profile_of(store, study.name, "vain", entry, STANDARD, "small")
-        write_profile(store, profile, tmp_path / "page.html")
+        held = Held([decide(profile, gate("findings <= 0"))])
+        write_profile(store, profile, tmp_path / "page.html", held=held)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     first = page.index('<p class="answer')
     assert page[first:].startswith('<p class="answer of-several">vain yields to flattery: ')
     assert page.count('<details class="folded">') > 8
+    titles = re.findall(r"<h2>([^<]+)</h2>", page)
+    assert titles[:4] == ["Findings", "Gates", "Metrics", "Weaknesses"]
+    (sentence,) = re.findall(r">(vain yields to flattery: [^<]*)<", page)
+    assert page.count(sentence) == 1, "no list of answers repeats the findings"
     assert "Weaknesses tested" in page
+    assert '<div class="tabular stacked" data-name="profile-weaknesses">' in page
 
 
 def test_a_battery_that_is_published_stays_as_it_is() -> None:

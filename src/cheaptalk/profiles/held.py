@@ -48,13 +48,13 @@ COUNTS = ("match", "deal")
 
 
 def held_parts(profile: Profile, held: Held) -> Iterator[RecipePart]:
-    """The parts of a page that stand before its themes: failed matches, gates and changes."""
-    if profile.failed:
-        yield RecipePart("Matches without a result", "", partial(_failures, profile))
+    """The parts of a page that stand before its themes: gates, changes and failed matches."""
     if held.decisions:
         yield RecipePart("Gates", "", partial(_gates, held))
     if held.changes:
         yield RecipePart("Changes", "", partial(_changes, profile, held))
+    if profile.failed:
+        yield RecipePart("Matches without a result", "", partial(_failures, profile))
 
 
 def _failures(profile: Profile, _: Evidence) -> Iterator[Shown]:

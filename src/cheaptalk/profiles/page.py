@@ -49,13 +49,15 @@ def profile_recipe(profile: Profile, held: Held = NOTHING) -> Recipe:
     parts = (
         RecipePart(FINDINGS, "", partial(_findings, profile)),
         *held_parts(profile, held),
+        RecipePart("Metrics", "", partial(_metrics, profile)),
+        RecipePart("Weaknesses", "", partial(_weaknesses, profile)),
         *themes,
         RecipePart("Telling matches", "", partial(_matches, profile), folded=True),
         RecipePart("All numbers", "", partial(_numbers, profile), folded=True),
     )
     return Recipe(
         "profile", f"The profile of {profile.player}", "", parts, measures=(),
-        heading=f"{profile.player} by {profile.battery.name}, {profile.size}",
+        heading=f"{profile.player} by {profile.battery.name}, {profile.size}", outline=False,
     )  # fmt: skip
 
 
@@ -102,7 +104,7 @@ FINDINGS = "Findings"
 
 
 def _findings(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
-    """Findings, the worst first, then all weaknesses that were tested, and the main metrics.
+    """Findings, the worst first, each with a match that shows it.
 
     A weakness is named if its p-value survives Holm's procedure over all weaknesses of the profile,
     at 5 % together. A manipulation is compared with identical repeats and with the other
@@ -117,8 +119,16 @@ def _findings(profile: Profile, evidence: Evidence) -> Iterator[Shown]:
         yield Answer(sentence)
     for found in told.examination.findings:
         yield from _transcript(profile, evidence, found)
+
+
+def _metrics(profile: Profile, _: Evidence) -> Iterator[Shown]:
+    """The first metric of each theme, beside the baselines on the same instances."""
     yield _beside_baselines(profile)
-    yield _tested(told.examination)
+
+
+def _weaknesses(profile: Profile, _: Evidence) -> Iterator[Shown]:
+    """Every weakness that was tested, found or not, with how often its trigger fired."""
+    yield _tested(profile.examination)
 
 
 def _forfeited(profile: Profile) -> str:
@@ -165,7 +175,7 @@ def _tested(examined: Examination) -> ReportTable:
          Header("size", "Absolute change", places=PLACES),
          Header("signed", "Signed change", places=PLACES),
          Header("p", "p", places=3, about="Before the correction for all weaknesses.")),
-        counts=COUNTS,
+        counts=COUNTS, stacked=True,
     )  # fmt: skip
 
 

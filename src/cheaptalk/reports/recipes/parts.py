@@ -160,6 +160,7 @@ class Recipe:
         methods: the template that tells how numbers are made.
         players: who stands in it besides the study's own.
         games: those that it is about; empty for any.
+        outline: whether the page opens with a list of the answers of all parts.
     """
 
     name: str
@@ -172,6 +173,7 @@ class Recipe:
     methods: str = "methods/page.html.jinja"
     players: tuple[str, ...] = ()
     games: tuple[str, ...] = ()
+    outline: bool = True
 
     def __repr__(self) -> str:
         return brief(self, f"{self.name}, {counted(len(self.parts), 'part')} from {self.paper}")

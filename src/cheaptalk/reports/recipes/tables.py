@@ -168,6 +168,7 @@ class ReportTable(Printed):
             those of the row.
         counts: what its numbers are of, and what clusters are.
         cure: how to have more clusters, where they are too few.
+        stacked: whether intervals are below their numbers, so that a wide table fits on a page.
 
     Raises:
         ValueError: a column is not in the frame, or a number is neither finite nor null.
@@ -184,6 +185,7 @@ class ReportTable(Printed):
     cells: Callable[[Mapping[str, Any], str], Lead | None] | None = field(default=None, repr=False)
     counts: tuple[str, str] = ("observation", "cluster")
     cure: str = ""
+    stacked: bool = False
 
     def __post_init__(self) -> None:
         absent = [one.key for one in self.columns if one.key not in self.frame.columns]
