@@ -296,7 +296,7 @@ class StoreReader:
             table.c.number.in_(members_of(study)), table.c.status == Status.FINISHED.value
         ).limit(1)  # fmt: skip
         with self.reading() as connection:
-            counted: dict[str, int] = dict(connection.execute(query).tuples().all())
+            counted: dict[str, int] = dict(connection.execute(query).all())
             reached = connection.execute(ended).first() is not None
         found = Counter[str]()
         for reason, count in counted.items():
