@@ -137,7 +137,7 @@ WRITING = {
     "page.html": ("report", "small", "--out", "page.html"),
     "tables": ("export", "small", "--out", "tables"),
     "lines.zip": ("export", "small", "--format", "jsonl", "--out", "lines.zip", "--json"),
-    "both.html": ("compare", "small", "small", "--out", "both.html"),
+    "both.html": ("compare", "small", "other", "--out", "both.html"),
     "ranks.html": ("leaderboard", "small", "--out", "ranks.html"),
     "game.html": ("metagame", "small", "--out", "game.html"),
     "sheet.csv": ("label", "small", "--judge", "promises", "--sheet", "sheet.csv"),
@@ -153,8 +153,11 @@ def test_files_are_written_though_nobody_reads_on(
     players = {name: {"strategy": name} for name in ("random", "equal_split")}
     players["down"] = {"model": "script/fail"}
     pairing = [["random", "equal_split"], ["equal_split", "random"], ["random", "down"]]
+    pairing += [["equal_split", "down"]]
     pairing += [[name, name] for name in ("random", "equal_split")]
-    ct.run(study(players=players, pairing=pairing, deals=2), tmp_path / "cheaptalk.sqlite")
+    for seed, name in enumerate(("small", "other")):
+        made = study(name=name, players=players, pairing=pairing, deals=2, seed=seed)
+        ct.run(made, tmp_path / "cheaptalk.sqlite")
     monkeypatch.setattr(sys, stream, Unread())
     assert cheaptalk(*WRITING[file]).status in (0, 141)
     assert (tmp_path / file).exists()

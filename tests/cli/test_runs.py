@@ -335,7 +335,7 @@ def test_a_run_with_failures_ends_with_1_and_says_which(
     assert json.loads(allowed.out)["played"] == {"failed": 6}
     shown = cheaptalk("status").out
     assert shown.splitlines()[1].split() == ["small", "6", "0", "0", "0", "6"]
-    assert "small: 3 x call for " in shown
+    assert "small: 6 x no server answers at " in shown
 
 
 def test_a_run_out_of_budget_ends_with_1_and_goes_on_with_more(
