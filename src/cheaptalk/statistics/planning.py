@@ -12,6 +12,15 @@ SMALLEST, LARGEST = 0.05, 1e6
 """How many times as many observations are considered."""
 
 
+def correlations_of(deviations: FloatArray) -> FloatArray:
+    """Return how rows of deviations, each with mean 0, correlate; a row of zeros does with none."""
+    norms = np.sqrt((deviations**2).sum(axis=1))
+    norms = np.where(norms > 0, norms, np.inf)
+    correlation: FloatArray = deviations @ deviations.T / np.outer(norms, norms)
+    np.fill_diagonal(correlation, 1.0)
+    return correlation
+
+
 def growth_for_power(
     sizes: ArrayLike,
     errors: ArrayLike,

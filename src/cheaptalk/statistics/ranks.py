@@ -23,7 +23,7 @@ from cheaptalk.statistics.columns import (
 from cheaptalk.statistics.differences import LEAST_FREEDOM, constant_difference_p
 from cheaptalk.statistics.intervals import DEALS, ROUNDING
 from cheaptalk.statistics.participants import PEOPLE
-from cheaptalk.statistics.planning import growth_for_power
+from cheaptalk.statistics.planning import correlations_of, growth_for_power
 from cheaptalk.statistics.printout import Tabular
 from cheaptalk.statistics.resampling import Clusters, clusters_of
 
@@ -398,6 +398,6 @@ def _growth(
     growth = growth_for_power(
         [one.size for one in leads if not one.constant], errors[rest],
         min(one.freedom for one in leads if not one.constant),
-        np.corrcoef(apart).reshape(len(rest), len(rest)), tail=tail,
+        correlations_of(apart), tail=tail,
     )  # fmt: skip
     return math.inf if growth is None else growth

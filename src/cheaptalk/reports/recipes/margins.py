@@ -25,7 +25,7 @@ from cheaptalk.statistics.intervals import (
     BoundsColumns,
     without_rounding,
 )
-from cheaptalk.statistics.planning import growth_for_power
+from cheaptalk.statistics.planning import correlations_of, growth_for_power
 from cheaptalk.text import fixed
 
 ALPHA, POWER = 0.05, 0.8
@@ -233,11 +233,7 @@ def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
         return None
     if not all(pair.error and is_testable(pair.freedom) for pair in varied):
         return None
-    deviations = np.array([pair.deviations for pair in varied])
-    norms = np.sqrt((deviations**2).sum(axis=1))
-    norms = np.where(norms > 0, norms, np.inf)
-    correlation = deviations @ deviations.T / np.outer(norms, norms)
-    np.fill_diagonal(correlation, 1.0)
+    correlation = correlations_of(np.array([pair.deviations for pair in varied]))
     growth = growth_for_power(
         [pair.size for pair in varied], [pair.error or 0.0 for pair in varied],
         min(pair.freedom for pair in varied), correlation, tail=alpha / 2, power=POWER,
