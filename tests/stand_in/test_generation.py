@@ -167,3 +167,22 @@ def test_it_negotiates_and_bargains_legally_about_any_amount(
     prices = [one["price"] for one in given if "price" in one]
     assert prices
     assert all(math.isfinite(price) and scale / 10 < price < 10 * scale for price in prices)
+
+
+def test_a_field_that_only_a_strict_schema_requires_is_null() -> None:
+    """A strict schema requires all fields, though "miss" goes without a target."""
+    asked = 'To shoot: {"action": "shoot", "target": "<player>"}. To miss: {"action": "miss"}.'
+    schema = {
+        "type": "object",
+        "properties": {
+            "action": {"enum": ["shoot", "miss"]},
+            "target": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+        },
+        "required": ["action", "target"],
+    }
+    messages = with_schema([{"role": "user", "content": asked}], schema)
+    found = [
+        json.loads(answer(messages, seed).split("```json")[1].strip("`\n")) for seed in range(9)
+    ]
+    assert {"action": "miss", "target": None} in found
+    assert all(one["target"] is None for one in found if one["action"] == "miss")

@@ -92,7 +92,8 @@ def _filled(messages: Messages, luck: float) -> dict[str, Any]:
 def _schema(messages: Messages, form: str) -> Schema:
     """The schema of the answer: the request's, for the fields that the form shows, or the form's.
 
-    A form such as ``{"action": "miss"}`` shows which fields go together, and which words.
+    A form such as ``{"action": "miss"}`` shows which fields go together, and which words. A strict
+    schema requires all fields; those that the form does not show are null if they can be.
     """
     shown = schema_of_form(form)
     if SCHEMA not in messages[-1]:
@@ -102,9 +103,16 @@ def _schema(messages: Messages, form: str) -> Schema:
     if not properties or not shown["properties"].keys() <= properties.keys():
         return schema
     fixed = {name: one for name, one in shown["properties"].items() if "const" in one}
+    fixed |= {name: {"const": None} for name in properties.keys() - shown["properties"].keys()
+              if _can_be_null(properties[name])}  # fmt: skip
     required = [name for name in properties
                 if name in schema.get("required", ()) or name in shown["properties"]]  # fmt: skip
     return schema | {"properties": properties | fixed, "required": required}
+
+
+def _can_be_null(schema: Schema) -> bool:
+    options = [schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    return any(one.get("type") == "null" or "null" in one.get("type", ()) for one in options)
 
 
 def _typical(messages: Messages) -> Bounds:
