@@ -209,6 +209,7 @@ def report_of(_: Simulator, frame: pl.DataFrame) -> Statement:
 def compare(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
     """Return the headline about changes between two studies of the same players."""
     before, after = simulator.matches(cell, draw, studies=2)
+    after = after.with_columns(match=pl.concat_str(pl.lit("later "), "match"))
     first = simulator.study("first", before)
     second = simulator.study("second" if cell.paired else "elsewhere", after)
     (part,) = (part for part in comparison(second, None, [GAME]).parts if not part.design)

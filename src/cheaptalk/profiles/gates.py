@@ -148,7 +148,7 @@ def decide(profile: Profile, wanted: Gate, changed: Sequence[Change] = ()) -> De
             why = "nothing of it was played in both profiles"
             return Decision(wanted, Verdict.CANNOT_TELL, None, why=why)
         one = since[wanted.number]
-        if one.value == 0 and not one.error and (one.clusters or 0) > 1:
+        if one.value == 0 and one.low is None and (one.clusters or 0) > 1:
             one = one._replace(low=0.0, high=0.0)  # the same in every pair: nothing has changed
     if number.of.theme != "reliable" and profile.mostly_forfeited:
         why = "most matches were forfeited, and this is of the others"
