@@ -18,8 +18,8 @@ from cheaptalk.profiles.statements import leaks, statements
 from cheaptalk.profiles.weaknesses.crashes import FailedMatch
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.records.costs import Cost, cost_of
+from cheaptalk.records.endings import FAILED_CALL, cause
 from cheaptalk.records.judgements import judges_of
-from cheaptalk.records.reasons import FAILED_CALL, cause
 from cheaptalk.rules import Deal, Result, game_box
 
 FAILURES = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out")

@@ -10,10 +10,9 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 
-from cheaptalk.records.counts import ended_text
+from cheaptalk.records.endings import cause, ended_text
 from cheaptalk.records.forfeits import Forfeit
 from cheaptalk.records.identity import Configuration
-from cheaptalk.records.reasons import cause
 from cheaptalk.records.record import SETTLED, MatchRecord, Status
 from cheaptalk.records.shapes import DamagedValue
 from cheaptalk.records.store import schema

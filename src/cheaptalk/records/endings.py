@@ -1,6 +1,13 @@
-"""Matches that have ended, in the words of all status texts."""
+"""How matches ended, in the words of all status texts: counts, and reasons of failures."""
+
+import re
 
 from cheaptalk.rules import counted
+
+FAILED_CALL = re.compile(r'call for "([^"]*)" in request \d+: ')
+"""How the reason of a match begins whose call failed: the seat, and which request it was."""
+HTTPS = re.compile(r"; if it speaks https, write https://[^;]*")
+"""A hint for a server that no call has reached."""
 
 
 def ended_text(
@@ -32,3 +39,16 @@ def ended_text(
     if forfeited:
         text += f", {forfeited:,} of them forfeited"
     return f"{text}; {failed:,} failed" if failed else text
+
+
+def cause(reason: str, *, reached: bool = True) -> str:
+    """Return why a call failed, without the seat and the number of the request.
+
+    Args:
+        reached: whether any call succeeded, so that the address is right; drops the hint on https.
+
+    >>> cause('call for "bob" in request 1: status 500')
+    'status 500'
+    """
+    text = FAILED_CALL.sub("", reason)
+    return HTTPS.sub("", text) if reached else text
