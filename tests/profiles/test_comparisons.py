@@ -18,8 +18,8 @@ from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.comparisons import changes, finding_changes
 from cheaptalk.profiles.gates import Verdict, decide, gate
 from cheaptalk.profiles.held import Held, held_parts
+from cheaptalk.profiles.metrics.quantities import Quantity
 from cheaptalk.profiles.profiles import PAIR, Number, Profile, detectable, profile_of
-from cheaptalk.profiles.quantities import Quantity
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer

@@ -19,9 +19,9 @@ from cheaptalk.profiles.batteries import SHIPPED, Battery, Part, battery
 from cheaptalk.profiles.comparisons import changes, read_profile
 from cheaptalk.profiles.gates import Verdict, decide, gate, status
 from cheaptalk.profiles.held import Held
+from cheaptalk.profiles.metrics.quantities import known_keys
 from cheaptalk.profiles.page import write_profile
 from cheaptalk.profiles.profiles import Profile, profile_of
-from cheaptalk.profiles.quantities import known_keys
 from cheaptalk.profiles.summaries import interval_text, summary
 from cheaptalk.profiles.telling import telling
 from cheaptalk.profiles.weaknesses.manipulations import manipulations

@@ -4,7 +4,7 @@ import cheaptalk as ct
 from cheaptalk.games.deal_or_no_deal.contexts import Context
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal, ProposalMade
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
-from cheaptalk.profiles.stakes import first_asked
+from cheaptalk.profiles.metrics.stakes import first_asked
 from cheaptalk.rules import Action, Result
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import cheaptalk as ct
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import battery
+from cheaptalk.profiles.metrics.statements import statements
 from cheaptalk.profiles.profiles import profile_of
-from cheaptalk.profiles.statements import statements
 from cheaptalk.profiles.telling import Telling, telling
 from tests.profiles.faulty import FAULTY, SOUND, leaky, vain
 

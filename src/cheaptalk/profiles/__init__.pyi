@@ -2,9 +2,9 @@ from .batteries import LATEST, SHIPPED, AskedAnew, Battery, Member, Part, Way, b
 from .comparisons import Change, FindingChange, changes, finding_changes, read_profile
 from .gates import Decision, Gate, Verdict, decide, gate, junit, status
 from .held import Held
+from .metrics.quantities import THEMES, Quantity
 from .page import profile_findings, write_profile
 from .profiles import NothingPlayed, Number, Profile, detectable, entry_digest, profile_of
-from .quantities import THEMES, Quantity
 from .summaries import Summary, main_numbers, summary
 from .weaknesses.examine import examine
 from .weaknesses.weakness import Examination, Weakness

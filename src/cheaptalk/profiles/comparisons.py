@@ -11,9 +11,9 @@ import polars as pl
 from msgspec import Struct
 
 from cheaptalk.profiles.batteries import Battery
-from cheaptalk.profiles.detection import detectable_effect, permits
+from cheaptalk.profiles.metrics.detection import detectable_effect, permits
+from cheaptalk.profiles.metrics.quantities import ANYTHING
 from cheaptalk.profiles.profiles import FORMAT, LEVEL, PAIR, PAIRED, SAME, Profile
-from cheaptalk.profiles.quantities import ANYTHING
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.bounds import SLACK, Bounds

@@ -14,8 +14,8 @@ from cheaptalk.games.negotiation.rules import Negotiation
 from cheaptalk.games.persuasion.events import Purchase
 from cheaptalk.games.persuasion.rules import Persuasion
 from cheaptalk.players import Kind
-from cheaptalk.profiles.stakes import could_have, gain
-from cheaptalk.profiles.statements import statements
+from cheaptalk.profiles.metrics.stakes import could_have, gain
+from cheaptalk.profiles.metrics.statements import statements
 from cheaptalk.records import MatchRecord
 from cheaptalk.rules import Result
 

@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.comparisons import Change
+from cheaptalk.profiles.metrics.quantities import known_keys
 from cheaptalk.profiles.profiles import Profile
-from cheaptalk.profiles.quantities import known_keys
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, suggest
 from cheaptalk.text import fixed

@@ -8,8 +8,8 @@ import polars as pl
 
 from cheaptalk.profiles.comparisons import TIMES, VERDICTS, Change, FindingChange
 from cheaptalk.profiles.gates import CHANGE, Decision, Verdict
+from cheaptalk.profiles.metrics.quantities import OF_POSSIBLE
 from cheaptalk.profiles.profiles import PLACES, Profile
-from cheaptalk.profiles.quantities import OF_POSSIBLE
 from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, Charts, RecipePart, Shown

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.profiles.held import COUNTS, DETECTABLE, NOTHING, Held, held_parts
+from cheaptalk.profiles.metrics.quantities import SPENT, THEMES, Theme
 from cheaptalk.profiles.profiles import PLACES, Number, Profile
-from cheaptalk.profiles.quantities import SPENT, THEMES, Theme
 from cheaptalk.profiles.summaries import interval_text, main_numbers, summary
 from cheaptalk.profiles.telling import shown_match, telling
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness

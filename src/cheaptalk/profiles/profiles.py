@@ -13,8 +13,8 @@ import polars as pl
 
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import Battery
-from cheaptalk.profiles.detection import detectable_effect, permits
-from cheaptalk.profiles.quantities import Quantity, quantities
+from cheaptalk.profiles.metrics.detection import detectable_effect, permits
+from cheaptalk.profiles.metrics.quantities import Quantity, quantities
 from cheaptalk.profiles.seats import failed_matches, seats
 from cheaptalk.profiles.weaknesses.examine import examine
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness

@@ -12,9 +12,9 @@ from cheaptalk.players import Kind
 from cheaptalk.profiles.batteries import Battery, styled_label
 from cheaptalk.profiles.conduct import SCHEMA as CONDUCT
 from cheaptalk.profiles.conduct import conduct
-from cheaptalk.profiles.mistakes import mistakes
-from cheaptalk.profiles.stakes import could_have, first_asked
-from cheaptalk.profiles.statements import leaks, statements
+from cheaptalk.profiles.metrics.mistakes import mistakes
+from cheaptalk.profiles.metrics.stakes import could_have, first_asked
+from cheaptalk.profiles.metrics.statements import leaks, statements
 from cheaptalk.profiles.weaknesses.crashes import FailedMatch
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.records.costs import Cost, cost_of

@@ -10,9 +10,9 @@ from cheaptalk.games.item_bargaining import measures as items
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.games.persuasion.events import Purchase
 from cheaptalk.games.persuasion.rules import Persuasion
+from cheaptalk.profiles.metrics.stakes import gain
+from cheaptalk.profiles.metrics.statements import leaks, statements
 from cheaptalk.profiles.profiles import PLACES, Profile
-from cheaptalk.profiles.stakes import gain
-from cheaptalk.profiles.statements import leaks, statements
 from cheaptalk.records import MatchRecord, Store
 from cheaptalk.records.store.queries import some
 from cheaptalk.rules import Action, Result

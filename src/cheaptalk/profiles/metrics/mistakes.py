@@ -9,7 +9,7 @@ from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.item_bargaining import measures as items
 from cheaptalk.games.item_bargaining.rules import ItemBargaining
 from cheaptalk.games.negotiation.rules import Negotiation
-from cheaptalk.profiles.stakes import gain
+from cheaptalk.profiles.metrics.stakes import gain
 from cheaptalk.rules import Result
 
 SLACK = 0.011

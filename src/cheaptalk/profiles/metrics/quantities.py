@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import polars as pl
 
 from cheaptalk.profiles.batteries import Battery
-from cheaptalk.profiles.exploitability import exploitation
+from cheaptalk.profiles.metrics.exploitability import exploitation
 from cheaptalk.profiles.seats import FAILURES, SCHEMA
 from cheaptalk.profiles.weaknesses.manipulations import SECRETS, effects, secret_parts
 from cheaptalk.rules.bounds import COUNT, SHARE

@@ -1,0 +1,1 @@
+"""Metrics of a profile: their definitions, and what they are computed from."""
