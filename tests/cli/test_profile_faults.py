@@ -353,3 +353,14 @@ def test_what_is_compared_with_is_not_written_over(profiled: Profiled, tmp_path:
     assert done.status == 2
     assert "--against me-profile.json would be written over; set --data apart" in done.said
     assert (tmp_path / "me-profile.json").read_bytes() == before
+
+
+def test_games_that_were_not_requested_are_not_missing(profiled: Profiled, tmp_path: Path) -> None:
+    parts = BATTERY["parts"] | {
+        "price": {"title": "A price", "game": "negotiation", "fixed": {"horizon": 2}},
+    }
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"parts": parts}))
+    done = profiled("linear", "--game", "bargaining")
+    assert done.status == 0
+    assert "not played" not in done.said
+    assert json.loads((tmp_path / "me-profile.json").read_text())["unplayed_matches"] == 0

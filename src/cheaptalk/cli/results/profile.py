@@ -147,7 +147,9 @@ def profile(
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
             with _unplayed():
                 found = ct.profiles.profile_of(opened, study.name, label, entry, chosen, size)
-            unplayed = max(0, played.left + played.rest - sum(found.failures.values()))
+            other_games = played.rest if options.game else 0
+            to_play = played.left + played.rest - other_games
+            unplayed = max(0, to_play - sum(found.failures.values()))
             found = replace(found, unplayed=unplayed)
             forfeits = _forfeits(found, store)
             changed = [] if earlier is None else ct.profiles.changes(found, earlier)
