@@ -207,15 +207,15 @@ def _first_lapse(turns: list[Turn], rounds: int) -> int | None:
     A player that concedes step by step never does. Nothing of the last two rounds counts, because
     any share is better there than none.
     """
-    asked: float | None = None
+    demand: float | None = None
     for turn in turns:
         if turn.stage >= rounds - 1:
             return None
         if turn.taken is False:
             continue
-        if asked is not None and turn.share <= min(2 * LOW, asked - DROP):
+        if demand is not None and turn.share <= min(2 * LOW, demand - DROP):
             return turn.stage
-        asked = turn.share
+        demand = turn.share
     return None
 
 

@@ -50,25 +50,25 @@ def examine(
 
 def _holm(trials: Sequence[Trial]) -> list[Weakness]:
     """Holm's procedure, in which a condition that was found no longer serves as a control."""
-    open_trials = {one.outcome.key: one for one in trials if one.outcome.tested}
-    found: dict[str, float] = {}
-    ps = {key: one.p(frozenset()) for key, one in open_trials.items()}
-    while len(found) < len(open_trials):
-        left = {key: p for key, p in ps.items() if key not in found}
-        best = min(left, key=lambda key: left[key])
-        if left[best] > LEVEL / len(left):
+    open_trials = {trial.outcome.key: trial for trial in trials if trial.outcome.tested}
+    rejected: dict[str, float] = {}
+    ps = {key: trial.p(frozenset()) for key, trial in open_trials.items()}
+    while len(rejected) < len(open_trials):
+        remaining = {key: p for key, p in ps.items() if key not in rejected}
+        best = min(remaining, key=lambda key: remaining[key])
+        if remaining[best] > LEVEL / len(remaining):
             break
-        found[best] = left[best]
-        dropped = frozenset(found)
-        for key in left:
+        rejected[best] = remaining[best]
+        dropped = frozenset(rejected)
+        for key in remaining:
             if key != best and best in open_trials[key].controls:
                 ps[key] = open_trials[key].p(dropped)
-    explained = _explained(open_trials, frozenset(found))
+    explained = _explained(open_trials, frozenset(rejected))
     ps |= explained
-    found = {key: p for key, p in found.items() if key not in explained}
+    rejected = {key: p for key, p in rejected.items() if key not in explained}
     return [
-        one.outcome._replace(p=ps.get(one.outcome.key), found=one.outcome.key in found)
-        for one in trials
+        trial.outcome._replace(p=ps.get(trial.outcome.key), found=trial.outcome.key in rejected)
+        for trial in trials
     ]
 
 
