@@ -298,7 +298,7 @@ def _compared(rows: pl.DataFrame) -> _Comparison:
     counted = rows.drop_nulls("got")
     cells = counted.select("player", *LIKE).unique()
     played = rows.join(cells, on=["player", *LIKE], how="semi")
-    players, without = largest_comparable_set(encounters(played, "player", LIKE))
+    players, without = largest_comparable_set(encounters(played, "player", LIKE, "got"))
     if len(players) < 2:
         raise Lacking(
             "nobody can be ranked: no two players met the same opponents in the same games, "

@@ -104,8 +104,9 @@ def _comparable_sets(game: GameScores, role: str) -> list[list[str]]:
     """The sets of a role's scored players who are comparable, the best player first."""
     own = f"player.{role}"
     rows = with_opponents(game.seated(role), role, game.roles)
-    met = encounters(rows, own, ["configuration"])
-    scored = game.players[role].drop_nulls(game.gain(role).key)[own]
+    gain = game.gain(role).key
+    met = encounters(rows, own, ["configuration"], gain)
+    scored = game.players[role].drop_nulls(gain)[own]
     return comparable_sets({label: met[label] for label in scored})
 
 

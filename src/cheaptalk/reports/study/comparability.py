@@ -58,16 +58,24 @@ def with_opponents(
     return frame.with_columns((pl.concat_list(opponents) if seats else none).alias(OPPONENTS))
 
 
-def encounters(rows: pl.DataFrame, player: str, cell: Sequence[str]) -> dict[str, set[Encounter]]:
+def encounters(
+    rows: pl.DataFrame, player: str, cell: Sequence[str], score: str
+) -> dict[str, set[Encounter]]:
     """Return what each player met.
 
+    A failed match separates no players: it counts as an encounter if another player finished a
+    match with these opponents, and opponents with whom nobody finished one count for nobody.
+
     Args:
-        rows: with :data:`OPPONENTS`, of matches of any status: a failed match separates no players.
+        rows: with :data:`OPPONENTS`, of matches of any status.
         player: the column of the player.
         cell: the columns that tell configurations and roles apart.
+        score: a column that is null in matches that count in no score.
     """
     met: dict[str, set[Encounter]] = {}
-    for label, opponents, *where in rows.select(player, OPPONENTS, *cell).unique().iter_rows():
+    counts = pl.col(score).is_not_null().any().over(*cell, pl.col(OPPONENTS).list.join("\0"))
+    played = rows.filter(counts).select(player, OPPONENTS, *cell)
+    for label, opponents, *where in played.unique(maintain_order=True).iter_rows():
         met.setdefault(label, set()).add(Encounter(tuple(where), tuple(opponents)))
     return met
 
