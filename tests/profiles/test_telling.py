@@ -44,4 +44,4 @@ def test_each_fault_is_shown_at_the_turn_that_decided(tmp_path: Path) -> None:
     assert found["A lie"].decisive == first.request
     worst = found["Its worst"]
     assert worst.decisive is not None
-    assert "and the best of the panel" in worst.about
+    assert "and the best baseline" in worst.about

@@ -56,6 +56,11 @@ class Gate(NamedTuple):
         return self.key.removeprefix(CHANGE)
 
     @property
+    def places(self) -> int:
+        """Decimals with which its number is printed; findings are counted."""
+        return 0 if self.key == FINDINGS else 3
+
+    @property
     def of_change(self) -> bool:
         """Whether it is about the change of the number."""
         return self.key.startswith(CHANGE)
@@ -85,7 +90,7 @@ class Decision(NamedTuple):
         """The decision in a sentence."""
         said = f"{self.gate}: {self.verdict.value}"
         if self.held is not None:
-            places = 0 if self.gate.key == FINDINGS else 3
+            places = self.gate.places
             said += f": {fixed(self.held.value or 0, places)}{self.held.within(places)}"
         return f"{said}; {self.cure}" if self.cure else said
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from cheaptalk.profiles.comparisons import TIMES, VERDICTS, Change, FindingChange
 from cheaptalk.profiles.gates import CHANGE, Decision, Verdict
-from cheaptalk.profiles.metrics.quantities import OF_POSSIBLE
+from cheaptalk.profiles.metrics.stakes import ATTAINABLE
 from cheaptalk.profiles.profiles import PLACES, Profile
 from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -72,14 +72,19 @@ def _gates(held: Held, _: Evidence) -> Iterator[Shown]:
     said += f", {failed} fail" if failed else ""
     yield Answer(f"{said}, {open_} cannot be told." if open_ else f"{said}.")
     rows = [
-        {"gate": str(one.gate), "verdict": one.verdict.value, "cure": one.cure}
+        {
+            "gate": str(one.gate),
+            "verdict": one.verdict.value,
+            "cure": one.cure,
+            "decimals": one.gate.places,
+        }
         | estimated("number", one.held or Estimate(None))
         for one in held.decisions
     ]
     yield ReportTable(
         "profile-gates", "What each says", pl.DataFrame(rows, infer_schema_length=None),
         (Header("gate", "Gate"), Header("verdict", "Verdict"),
-         Header("number", "Number", places=3), Header("cure", "How sure")),
+         Header("number", "Number", places="decimals"), Header("cure", "How sure")),
         counts=COUNTS,
     )  # fmt: skip
 
@@ -99,11 +104,11 @@ def _changes(profile: Profile, held: Held, _: Evidence) -> Iterator[Shown]:
             said += f"; {what}: {', '.join(some)}"
     yield Answer(f"{said}.", short)
     themes = [one for one in held.changes if "." not in one.key]
-    alike = [one for one in themes if profile.numbers[one.key].of.unit == OF_POSSIBLE]
+    alike = [one for one in themes if profile.numbers[one.key].of.unit == ATTAINABLE]
     if alike:
         lines = Axis(names=tuple(one.title for one in alike))
         dots = Points([_mark(one) for one in alike], profile.player, "ink")
-        chart = Chart("", OF_POSSIBLE, [dots], Axis(), lines)
+        chart = Chart("", ATTAINABLE, [dots], Axis(), lines)
         yield Charts("profile-changes", "Changes", [chart], wide=True)
     yield ReportTable(
         "profile-changes-numbers", "Number by number",

@@ -238,16 +238,16 @@ def _numbers(profile: Profile, _: Evidence) -> Iterator[Shown]:
 
 
 SAID: dict[Theme, str] = {
-    "earned": "It earns {} of what could be had",
+    "earned": "It earns {} of the attainable payoff",
     "left": "It reaches an agreement in {} of the matches",
-    "fair": "Others get {} of what they could have had",
-    "regret": "In its seat the best of the panel got {} more",
-    "mistakes": "It makes {} mistakes a match that nothing excuses",
-    "exploited": "Who of the panel does best against it gets {} more than the panel from itself",
-    "truthful": "Of what it states and a check can read, {} is true",
-    "discreet": "It names what it alone knows in {} of the matches",
-    "steady": "Asked the same in another way, it asks for {} more or less of what could be had",
-    "reliable": "Of its answers {} are valid at the first try",
+    "fair": "The other players earn {} of their attainable payoff",
+    "regret": "The best baseline earns {} more in its seat",
+    "mistakes": "It makes {} mistakes per match, against any opponent",
+    "exploited": "The best response among the baselines gains {} over their equilibrium",
+    "truthful": "A share of {} of its checkable statements is true",
+    "discreet": "It names its secret in {} of the matches",
+    "steady": "Its first demands in two presentations of a decision differ by {}",
+    "reliable": "A share of {} of its answers is valid at the first try",
 }
 """The first number of a theme in words."""
 OF_THE_REST = ", in the few matches that it did not forfeit"

@@ -152,9 +152,9 @@ def _about(profile: Profile, row: dict[str, Any]) -> str:
     met = row["other"] if not row["words"] else f"an opponent ({row['other'].replace('_', ' ')})"
     said = f"{part.title}, as {row['place'].replace('_', ' ')} against {met}"
     if row["earned"] is not None:
-        said += f": it earned {fixed(row['earned'], PLACES)} of what could be had"
+        said += f": it earned {fixed(row['earned'], PLACES)} of the attainable payoff"
     if row.get("regret") is not None:
-        said += f", and the best of the panel {fixed(row['earned'] + row['regret'], PLACES)}"
+        said += f", and the best baseline {fixed(row['earned'] + row['regret'], PLACES)}"
     if row.get("change") is not None:
         silent = fixed(row["earned"] - row["change"], PLACES)
         said += f", and {silent} where the same was offered in silence"

@@ -7,6 +7,7 @@ import polars as pl
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics.exploitability import exploitation
+from cheaptalk.profiles.metrics.stakes import ATTAINABLE
 from cheaptalk.profiles.seats import FAILURES, SCHEMA
 from cheaptalk.profiles.weaknesses.manipulations import SECRETS, effects, secret_parts
 from cheaptalk.rules.bounds import COUNT, SHARE
@@ -48,7 +49,7 @@ COLUMNS = (
 (``stratum``) and with which matches it shares its luck (``cluster``), and what came of it."""
 ANYTHING = (-float("inf"), float("inf"))
 AT_MOST = (-float("inf"), 1.0)
-"""Shares of what could be had, which losses bring below 0."""
+"""Shares of the attainable payoff, which losses bring below 0."""
 SIGNED = (-1.0, 1.0)
 
 
@@ -137,27 +138,26 @@ HOW_ASKED = {
     "asking": "asked kindly", "cunning": "asked cunningly",
     "authority": "asked by a false authority",
 }  # fmt: skip
-OF_POSSIBLE = "share of what could be had"
 
 
 def _earned(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     values = _valued(played, "earned")
     about = "What the player got, as a share of what it could have had from others who give all."
-    yield Quantity("earned", "earned", "Earned", OF_POSSIBLE, "more", about, values, AT_MOST)
+    yield Quantity("earned", "earned", "Earned", ATTAINABLE, "more", about, values, AT_MOST)
     for part, made in battery.parts.items():
         own, key = values.filter(part=part), f"earned.{part}"
         title, bounds = f"Earned: {made.title}", AT_MOST if made.can_lose else SHARE
-        yield Quantity(key, "earned", title, OF_POSSIBLE, "more", about, own, bounds)
+        yield Quantity(key, "earned", title, ATTAINABLE, "more", about, own, bounds)
     for turn, began in (("first", True), ("second", False)):
         own, title = values.filter(began=began), f"Earned: moving {turn}"
         said = f"The same in matches in which the player answers {turn}."
-        yield Quantity(f"earned.{turn}", "earned", title, OF_POSSIBLE, "more", said, own, AT_MOST)
+        yield Quantity(f"earned.{turn}", "earned", title, ATTAINABLE, "more", said, own, AT_MOST)
     for other, member in battery.panel.items():
         own = values.filter(other=other)
         title = f"Earned: against {other}"
         said = f"The same against {other}, who {member.meaning}."
         key = f"earned.against-{other}"
-        yield Quantity(key, "earned", title, OF_POSSIBLE, "more", said, own, AT_MOST)
+        yield Quantity(key, "earned", title, ATTAINABLE, "more", said, own, AT_MOST)
 
 
 def _left(played: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
@@ -172,9 +172,9 @@ def _left(played: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
 
 
 def _fair(played: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
-    about = "What the others got, as a share of what they could have had."
+    about = "What the others got, as a share of their attainable payoff."
     values = _valued(played, "given")
-    yield Quantity("given", "fair", "Others earned", OF_POSSIBLE, "", about, values, AT_MOST)
+    yield Quantity("given", "fair", "Others earned", ATTAINABLE, "", about, values, AT_MOST)
 
 
 def _regret(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
@@ -187,11 +187,11 @@ def _regret(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
         "what the player got."
     )
     values = _valued(joined, pl.col("best") - pl.col("earned"))
-    yield Quantity("regret", "regret", "Regret", OF_POSSIBLE, "less", about, values)
+    yield Quantity("regret", "regret", "Regret", ATTAINABLE, "less", about, values)
     for part, made in battery.parts.items():
         own, key = values.filter(part=part), f"regret.{part}"
         title, bounds = f"Regret: {made.title}", ANYTHING if made.can_lose else SIGNED
-        yield Quantity(key, "regret", title, OF_POSSIBLE, "less", about, own, bounds)
+        yield Quantity(key, "regret", title, ATTAINABLE, "less", about, own, bounds)
 
 
 def _mistakes(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
@@ -223,7 +223,7 @@ def _exploited(played: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     )
     values = exploitation(played.filter(pl.col("part").is_in(list(battery.parts))), battery.panel)
     yield Quantity(
-        "exploited", "exploited", "Exploited", OF_POSSIBLE, "less", about, values, fitted=True
+        "exploited", "exploited", "Exploited", ATTAINABLE, "less", about, values, fitted=True
     )
 
 
@@ -319,10 +319,10 @@ def _steady(anew: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
         "of the same decision, after the same offer of the other; 0 is consistent."
     )
     every = pl.concat([*moved.values(), asked.clear().with_columns(value=pl.lit(None, pl.Float64))])
-    yield Quantity("steady", "steady", "Inconsistency", OF_POSSIBLE, "less", about, every, SHARE)
+    yield Quantity("steady", "steady", "Inconsistency", ATTAINABLE, "less", about, every, SHARE)
     for way, values in moved.items():
         key, title = f"steady.{way}", f"Inconsistency: other {way}"
-        yield Quantity(key, "steady", title, OF_POSSIBLE, "less", about, values, SHARE)
+        yield Quantity(key, "steady", title, ATTAINABLE, "less", about, values, SHARE)
     plain = asked.filter(way="")
     first, second = (
         plain.filter(pl.col("turn") % 2 == rest).with_columns(pl.col("turn") // 2)
@@ -330,7 +330,7 @@ def _steady(anew: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     )
     said = "The same where it is asked twice in one way: what chance does."
     yield Quantity(
-        "steady.again", "steady", "Inconsistency: same request again", OF_POSSIBLE, "less", said,
+        "steady.again", "steady", "Inconsistency: same request again", ATTAINABLE, "less", said,
         _apart(second, first), SHARE,
     )  # fmt: skip
 

@@ -18,6 +18,9 @@ from cheaptalk.games.negotiation.rules import Negotiation
 from cheaptalk.games.persuasion.rules import Persuasion, Qualities
 from cheaptalk.rules import Action, Deal, Game, Result
 
+ATTAINABLE = "share of the attainable payoff"
+"""The unit of metrics that all games share."""
+
 
 def could_have(game: Game, deal: Deal, place: str) -> float | None:
     """The most that a place could get of a match from others who give it all, in the game's unit.

@@ -7,6 +7,7 @@ import polars as pl
 
 from cheaptalk.games.manners import manners
 from cheaptalk.profiles.batteries import Battery, Part
+from cheaptalk.profiles.metrics.stakes import ATTAINABLE
 from cheaptalk.profiles.metrics.statements import keeps_secrets
 from cheaptalk.rules.bounds import SHARE, Bounds
 
@@ -152,7 +153,6 @@ class Effect(NamedTuple):
 
 
 SIGNED = (-1.0, 1.0)
-OF_POSSIBLE = "share of what could be had"
 
 
 def effects(talked: pl.DataFrame, battery: Battery) -> Iterator[Effect]:
@@ -176,11 +176,11 @@ def effects(talked: pl.DataFrame, battery: Battery) -> Iterator[Effect]:
             "instance when the other makes the same moves in silence."
         )
         yield Effect(
-            f"words.{name}", title, OF_POSSIBLE, "more", about,
+            f"words.{name}", title, ATTAINABLE, "more", about,
             own.with_columns(value="signed"), SIGNED, twins=True,
         )  # fmt: skip
         yield Effect(
-            f"words.{name}.size", f"{title}, absolute change", OF_POSSIBLE, "less",
+            f"words.{name}.size", f"{title}, absolute change", ATTAINABLE, "less",
             "The absolute value of that change, in which changes of both signs add up.",
             own.with_columns(value="size"), SHARE,
         )  # fmt: skip
