@@ -163,8 +163,7 @@ def test_the_equilibrium_is_that_of_the_mean_payoffs(
     shares = [Spread(0.0, 0.4, 0.5, 0.0, 1.0), Spread(1.0, 0.6, 0.5, 0.0, 1.0)]
     one = SimpleNamespace(
         labels=("ann", "ben"), against=lambda _: shares, draws=100, unsure="", found=only,
-        tied=tied, drawn=SimpleNamespace(freedom=freedom),
-        game=SimpleNamespace(samples=[0], fewest=3),
+        tied=tied, game=SimpleNamespace(samples=[0], fewest=3, freedom=freedom),
     )  # fmt: skip
     assert answer(cast("Analysis", one)).text.startswith(sentence)
 

@@ -22,6 +22,7 @@ from cheaptalk.equilibrium.analysis.two_seat_solution import solve
 from cheaptalk.reports import Played, analyses_by_seat, seats_json, seats_report
 from cheaptalk.reports.charts.chart import Boxes
 from cheaptalk.reports.metagame.figures import payoff_maps
+from cheaptalk.reports.metagame.seats_parts import answer
 from tests.conftest import Command
 from tests.pages import Page
 from tests.played import play
@@ -298,6 +299,21 @@ def test_a_page_of_a_file_speaks_of_no_matches(tmp_path: Path) -> None:
     assert "row 0 0.500, row 1 0.500" in page.text
     assert "given without the matches behind them" in page.text
     assert page.headings("pennies-pairs")[-1] == "Bo replies best"
+
+
+def test_few_instances_per_configuration_show_no_certainty(well: Path) -> None:
+    """With two instances each, every draw may agree, and the sentence said "in 100 % of draws"."""
+    chosen = game(well, "bargaining")
+    instances = chosen.frame["deal"].unique().sort()
+    two = chosen.frame.filter(pl.col("deal").is_in(instances[:2].implode()))
+    few, more = (
+        answer(analyse_seats(chosen._replace(frame=frame), draws=20)).text
+        for frame in (two, chosen.frame)
+    )
+    assert "has 8 instances, and it takes 9" in few
+    assert "of draws" not in few
+    assert "it takes" not in more
+    assert "of draws" in more
 
 
 @pytest.mark.browser

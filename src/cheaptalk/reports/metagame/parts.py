@@ -8,6 +8,7 @@ import polars as pl
 from cheaptalk.equilibrium.analysis.analysis import Analysis, called, regret_text
 from cheaptalk.equilibrium.analysis.providers import Providers
 from cheaptalk.equilibrium.empirical.bootstrap import Spread
+from cheaptalk.equilibrium.empirical.empirical_games import Empirical
 from cheaptalk.equilibrium.empirical.next_cells import NextCells
 from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW
@@ -151,7 +152,7 @@ def answer(one: Analysis) -> Answer:
     shares = one.against("mixture")
     order = sorted(range(len(one.labels)), key=lambda at: -(shares[at].estimate or 0.0))
     first = order[0]
-    why = _untold(one)
+    why = uncertain_because(one.game, one.draws, one.unsure)
     low = None if why else shares[first].low
     told = [
         f"{called(one.labels[at])} {_percent(shares[at], drawn=low is not None)}"
@@ -176,14 +177,20 @@ def answer(one: Analysis) -> Answer:
     return Answer(f"At equilibrium {who}.{_others(one)}", ", ".join(told))
 
 
-def _untold(one: Analysis) -> str:
-    """Why draws cannot show how sure the choice is; empty if they can."""
-    if not one.draws:
-        return one.unsure or "there are no draws"
-    if one.drawn.freedom >= ENOUGH_FREEDOM:
+def uncertain_because(game: Empirical, draws: int, unsure: str) -> str:
+    """Return why draws cannot show how sure a choice is; empty if they can.
+
+    Args:
+        game: the cells that the draws resample.
+        draws: how many bootstrap games there are.
+        unsure: why there are none.
+    """
+    if not draws:
+        return unsure
+    if game.freedom >= ENOUGH_FREEDOM:
         return ""
-    wanted = ENOUGH_FREEDOM + len(one.game.samples)
-    played = counted(one.game.fewest, "instance")
+    wanted = ENOUGH_FREEDOM + len(game.samples)
+    played = counted(game.fewest, "instance")
     return f"the cell with the fewest matches has {played}, and it takes {wanted:,}"
 
 

@@ -10,7 +10,7 @@ from cheaptalk.equilibrium.analysis.analysis import called, regret_text
 from cheaptalk.equilibrium.analysis.two_seats import PAYOFF, Pair, SeatsAnalysis
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.metagame.figures import payoff_maps
-from cheaptalk.reports.metagame.parts import OF_DRAWS, spread_out
+from cheaptalk.reports.metagame.parts import OF_DRAWS, spread_out, uncertain_because
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.parts import Answer, Charts, Shown
 from cheaptalk.reports.recipes.tables import Header, ReportTable
@@ -61,21 +61,23 @@ def answer(one: SeatsAnalysis) -> Answer:
     stable = sorted(
         (pair for pair in one.standing if pair.stable), key=lambda pair: -(pair.support or 0.0)
     )
+    why = uncertain_because(one.game, one.draws, one.unsure)
+    caution = f" How sure that is cannot be told: {why}." if why else ""
     if not stable:
         said = "From every pair one side would switch: there is no pure equilibrium of the means."
-        return Answer(said, "no pure equilibrium")
+        return Answer(f"{said}{caution}", "no pure equilibrium")
     named = [
         f"{called(pair.row)} as {capital(one.seats[0])} with {called(pair.column)} as "
         f"{capital(one.seats[1])}"
-        + ("" if pair.support is None else f" (so in {100 * pair.support:.0f} % of draws)")
+        + (f" (so in {100 * pair.support:.0f} % of draws)" if pair.support and not why else "")
         for pair in stable[:3]
     ]
     more = f", and from {len(stable) - 3} other pairs" if len(stable) > 3 else ""
-    unsure = f" How sure that is cannot be told: {one.unsure}." if one.unsure else ""
     first = f"{stable[0].row} with {stable[0].column}"
     return Answer(
-        f"Neither side would switch from {', nor from '.join(named)}{more}.{unsure}", first
-    )
+        f"By the mean payoffs, neither side would switch from {', nor from '.join(named)}{more}."
+        f"{caution}", first,
+    )  # fmt: skip
 
 
 def _played_text(one: SeatsAnalysis) -> str:
