@@ -41,6 +41,7 @@ from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.leaderboard import _Board
 from cheaptalk.reports.recipes.parts import Answer, Lacking
 from cheaptalk.reports.study import answers
+from cheaptalk.reports.study.factors import factor_results
 from cheaptalk.reports.study.scores import GameScores
 
 GAME = "bargaining"
@@ -272,8 +273,27 @@ def metagame(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Sta
     return Statement(text, " and ".join(sure) or None)
 
 
+def factors(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Statement:
+    """Return the sentences on players' factors: pairs share a model, and two templates alternate.
+
+    Players 0 and 1 are the first model. Up to three players differ in their model only.
+    """
+    (frame,) = simulator.matches(cell, draw)
+    two = cell.players > 3
+    levels = {
+        f"p{at}": {"model": f"m{at // 2}", "template": f"t{at % 2}"} if two else {"model": f"m{at}"}
+        for at in range(cell.players)
+    }
+    game = GameScores(GAME, frame, {"alice": "alice", "bob": "bob"})
+    shown = next(iter(factor_results(game, levels)))
+    assert isinstance(shown, Answer)
+    named = any(verb in shown.text for verb in (" raised ", " lowered ", " changed "))
+    return Statement(shown.text, "p0" if named else None)
+
+
 HEADLINES: Mapping[str, Callable[[Simulator, Cell, np.random.Generator], Statement]] = {
     "report": report,
+    "factors": factors,
     "compare": compare,
     "leaderboard": leaderboard,
     "metagame": metagame,
