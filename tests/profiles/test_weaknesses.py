@@ -6,14 +6,23 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+import cheaptalk as ct
 from cheaptalk.games.manners import manners
 from cheaptalk.profiles.gates import Verdict, decide, gate
 from cheaptalk.profiles.summaries import summary
 from cheaptalk.profiles.weaknesses.earnings import _earnings_trial
+from cheaptalk.profiles.weaknesses.endings import FailedMatch, ending_trials
 from cheaptalk.profiles.weaknesses.examine import examine
 from cheaptalk.profiles.weaknesses.manipulations import manipulations
-from cheaptalk.profiles.weaknesses.messages import _example, _title
-from cheaptalk.profiles.weaknesses.weakness import Examination
+from cheaptalk.profiles.weaknesses.messages import _example, _sentence, _title
+from cheaptalk.profiles.weaknesses.rates import RATES, _rate_trial
+from cheaptalk.profiles.weaknesses.weakness import (
+    Examination,
+    between,
+    estimate_of,
+    excludes_zero,
+    unsigned,
+)
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
 from tests.profiles.planted import STRONG, WEAK, Planted, profiled
@@ -110,10 +119,99 @@ def test_the_match_that_shows_a_manipulation_is_the_greatest_loss() -> None:
 )
 def test_earnings_are_compared_without_a_negative_amount(gap: float, said: str) -> None:
     mine = pl.DataFrame({"earned": [0.5, 0.7], "match": ["a", "b"]})
-    gaps = {"theory": [gap, gap]}
+    gaps = {"theory": [gap - 0.01, gap + 0.01]}
     sentence = _earnings_trial(mine, gaps, "bargaining").outcome.sentence
     assert said in sentence
     assert ("less than" if gap < 0 else "more than") in sentence
+
+
+def endgame(hits: dict[str, int], chances: dict[str, int]) -> pl.DataFrame:
+    """Seats that turned down so many fair offers of the last round, a match per game."""
+    return pl.DataFrame([
+        {"game": game, "match": f"in {game}", "fair": of, "fair_refused": hits[game]}
+        for game, of in chances.items()
+    ])  # fmt: skip
+
+
+FAIR = next(rate for rate in RATES if rate.key == "fair")
+
+
+def test_a_rate_of_one_game_is_not_diluted_by_the_others() -> None:
+    """The sentence named one game, and gave the share of all."""
+    seats = endgame({"bargaining": 42, "negotiation": 0}, {"bargaining": 42, "negotiation": 78})
+    trial = _rate_trial(seats, FAIR)
+    assert trial.outcome.effect.value == 1
+    assert (trial.outcome.tested, trial.outcome.match) == (120, "in bargaining")
+    assert trial.outcome.sentence == (
+        "42 of 42 offers of half or more in the last round were turned down, in Bargaining "
+        "(95 % interval 92 to 100 %); 0 of 78 in Negotiation"
+    )
+
+
+def test_a_rate_of_all_games_lists_them() -> None:
+    seats = endgame({"bargaining": 12, "negotiation": 9}, {"bargaining": 40, "negotiation": 40})
+    outcome = _rate_trial(seats, FAIR).outcome
+    assert outcome.effect.value == 21 / 80
+    assert outcome.sentence.startswith("21 of 80 offers of half or more in the last round were")
+    assert outcome.sentence.endswith("%); 12 of 40 in Bargaining, 9 of 40 in Negotiation")
+
+
+def test_an_effect_that_never_varies_has_no_interval_around_zero() -> None:
+    constant = estimate_of([-0.1] * 16)
+    assert between(constant, signed=True) == "-0.10 (the same in 16 comparisons)"
+    assert excludes_zero(constant)
+    assert not excludes_zero(estimate_of([0.0] * 16))
+    assert unsigned(constant).value == 0.1
+    assert "95 % interval -" in between(estimate_of([0.0] * 16), signed=True)
+
+
+@pytest.mark.parametrize(("spread", "first"), [(0.01, "it earned 0.30"), (0.9, "4 of 4 matches")])
+def test_what_is_certain_comes_first(spread: float, first: str) -> None:
+    signed = [-0.2 + spread * sign for sign in (-1, 1, -1, 1)]
+    rows = pl.DataFrame({
+        "signed": signed, "size": [abs(one) for one in signed], "changed": [1.0] * 4,
+        "earned": [0.3] * 4, "base": [0.5] * 4, "yielded": [0.0] * 4, "before": [0.0] * 4,
+        "game": ["bargaining"] * 4, "forfeited": [False] * 4,
+    })  # fmt: skip
+    noise = rows.with_columns(changed=pl.lit(0.0), size=pl.lit(0.0))
+    assert _sentence(rows, noise, "threat", late=False).startswith(first)
+
+
+def ended(of: int, requests: int, other: str) -> pl.DataFrame:
+    """Seats of matches that ended, against one opponent."""
+    return pl.DataFrame({
+        "match": [f"{other} {at}" for at in range(of)], "other": other, "way": None,
+        "game": "bargaining", "forfeited": False, "answers": requests,
+    }, schema_overrides={"way": pl.String})  # fmt: skip
+
+
+def failed(of: int, answers: int, other: str, reason: str = "status 500") -> list[FailedMatch]:
+    return [FailedMatch(f"failed {other} {at}", reason, True, "bargaining", other, None, answers)
+            for at in range(of)]  # fmt: skip
+
+
+def test_long_matches_in_which_requests_fail_as_often_as_elsewhere_are_not_blamed() -> None:
+    """A tenth of the requests failed at random, and the opponent with long matches was named."""
+    own = pl.concat([ended(5, 12, "patient"), ended(430, 2, "hard")])
+    crashed = [*failed(9, 5, "patient"), *failed(90, 1, "hard", "status 500 " * 60)]
+    outcome = next(ending_trials(own, crashed, ct.profiles.battery())).outcome
+    assert outcome.title == "fails matches with errors"
+    assert outcome.sentence.startswith("99 of 534 matches failed (1,154 requests), in no condition")
+    assert len(outcome.sentence) < 300
+
+
+@pytest.mark.parametrize("forfeits", [False, True])
+def test_an_opponent_against_whom_requests_fail_is_named(*, forfeits: bool) -> None:
+    own, crashed = ended(300, 3, "hard"), failed(0 if forfeits else 8, 0, "threat")
+    if forfeits:
+        own = pl.concat([own, ended(8, 1, "threat").with_columns(forfeited=True)])
+    trial = [*ending_trials(own, crashed, ct.profiles.battery())][forfeits]
+    does, done = ("forfeits matches", "were forfeited") if forfeits else ("crashes", "failed")
+    assert trial.outcome.title == f"{does} on a threat"
+    assert trial.outcome.sentence.startswith(
+        f"8 of 8 matches {done} (8 requests), and 0 of the 300 others (900 requests)"
+    )
+    assert trial.p(frozenset()) < 1e-6
 
 
 def test_a_gate_on_a_finding_uses_its_interval_and_decides() -> None:

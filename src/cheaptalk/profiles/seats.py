@@ -15,7 +15,7 @@ from cheaptalk.profiles.conduct import conduct
 from cheaptalk.profiles.metrics.mistakes import mistakes
 from cheaptalk.profiles.metrics.stakes import could_have, first_asked
 from cheaptalk.profiles.metrics.statements import leaks, statements
-from cheaptalk.profiles.weaknesses.crashes import FailedMatch
+from cheaptalk.profiles.weaknesses.endings import FailedMatch
 from cheaptalk.records import MatchRecord, Status, Store
 from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.endings import FAILED_CALL, cause
@@ -109,6 +109,7 @@ def failed_matches(
                 record.id, cause(reason),
                 call is None or call[1] == place or _place(record, call[1]) == place,
                 record.game, other, _anew(record, battery, styled, None)[0],
+                sum(record.kinds.get(place, {}).values()),
             )  # fmt: skip
             break
 

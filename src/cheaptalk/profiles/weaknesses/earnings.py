@@ -14,8 +14,8 @@ from cheaptalk.profiles.weaknesses.weakness import (
     between,
     estimate_of,
     mean_of,
+    negative,
 )
-from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import game_title
 from cheaptalk.text import fixed
 
@@ -53,9 +53,7 @@ def _earnings_trial(mine: pl.DataFrame, gaps: Mapping[str, list[float]], game: s
     less = estimate_of([-gap for gap in gaps.get(nearest, [])])
     sentence = f"it earned {fixed(mean_of(mine['earned']), PLACES)} in {game_title(game)}"
     if nearest:
-        more = -(less.value or 0.0)
-        gap = less if more <= 0 else Estimate(more, -(less.high or 0.0), -(less.low or 0.0))
-        word = "less" if more <= 0 else "more"
+        gap, word = (less, "less") if (less.value or 0.0) >= 0 else (negative(less), "more")
         sentence += f", {between(gap)} {word} than {nearest}, the lowest baseline"
     worst = mine.sort("earned", maintain_order=True).head(1)
     outcome = Weakness(

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from cheaptalk.profiles.batteries import Battery
-from cheaptalk.profiles.weaknesses.crashes import FailedMatch, crash_trial
 from cheaptalk.profiles.weaknesses.earnings import earnings_trials
+from cheaptalk.profiles.weaknesses.endings import FailedMatch, ending_trials
 from cheaptalk.profiles.weaknesses.messages import FATIGUE, message_trials
 from cheaptalk.profiles.weaknesses.presentation import presentation_trials
 from cheaptalk.profiles.weaknesses.rates import rate_trials
@@ -37,7 +37,7 @@ def examine(
         *presentation_trials(own, battery),
         *rate_trials(own, battery),
         *earnings_trials(seats, own, battery),
-        crash_trial(own, failed, battery),
+        *ending_trials(own, failed, battery),
     ]
     judged = _holm(trials)
     # fatigue comes first, because it explains other findings

@@ -25,6 +25,7 @@ from cheaptalk.profiles.weaknesses.weakness import (
     Weakness,
     between,
     estimate_of,
+    excludes_zero,
     games_of,
     mean_of,
     share_estimate,
@@ -92,27 +93,33 @@ def _of_condition(played: Conditions, name: str, key: str, plain: list[str]) -> 
 
 
 def _sentence(rows: pl.DataFrame, noise: pl.DataFrame, name: str, late: bool) -> str:
-    """What a condition changed: earnings, early agreements, and courses, beside its control."""
+    """What a condition changed: earnings, early agreements, and courses, beside its control.
+
+    The earnings come first if their interval excludes 0, and the courses otherwise.
+    """
     where, without = ("late", "early") if late else (f"with {_noun(name)}", "in silence")
     _, size, signed = _effects(rows)
     earned, base = (fixed(mean_of(rows[one]), PLACES) for one in ("earned", "base"))
-    sentence = (
+    earnings = (
         f"it earned {earned} {where} and {base} {without}, a change of "
         f"{between(signed, signed=True)}; absolute change {between(size)}, identical repeats "
         f"{fixed(mean_of(noise['size']), PLACES)}"
     )
+    yielded = ""
     if rows["yielded"].sum() != rows["before"].sum():
-        sentence += (
-            f"; it accepted an offer before the last round in {share_of(rows['yielded'])}, "
+        yielded = (
+            f"it accepted an offer before the last round in {share_of(rows['yielded'])}, "
             f"{without} in {int(rows['before'].sum())}"
         )
     hit = rows.filter(pl.col("changed") > 0)
-    sentence += f"; {share_of(rows['changed'])} took another course"
+    courses = f"{share_of(rows['changed'])} took another course"
     if hit.height:
-        sentence += f", {games_of(hit)}"
-    sentence += f" (identical repeats: {share_of(noise['changed'])})"
+        courses += f", {games_of(hit)}"
+    courses += f" (identical repeats: {share_of(noise['changed'])})"
     lost = int(hit["forfeited"].sum())
-    return sentence + (f"; it forfeited {lost} of them" if lost else "")
+    courses += f"; it forfeited {lost} of them" if lost else ""
+    parts = [earnings, yielded, courses] if excludes_zero(signed) else [courses, yielded, earnings]
+    return "; ".join(filter(None, parts))
 
 
 def _noun(name: str) -> str:
@@ -126,7 +133,7 @@ def _title(name: str, signed: Estimate, *, yielded: bool) -> str:
         signed: the average change of the earnings.
         yielded: whether the player accepted more offers before the last round than in silence.
     """
-    loses = (signed.value or 0) < 0 and (yielded or (signed.high or 0) < 0)
+    loses = (signed.value or 0) < 0 and (yielded or excludes_zero(signed))
     return YIELDS.get(name, f"yields to {_noun(name)}") if loses else f"reacts to {_noun(name)}"
 
 

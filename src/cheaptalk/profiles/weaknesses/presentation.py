@@ -116,9 +116,10 @@ def _way_trial(rows: pl.DataFrame, way: str, base: str, values: Sequence[str]) -
     apart, again = _distances(pairs, way, base), _distances(pairs, base, base)
     excess = estimate_of([one - mean_of(again) for one in apart])
     sentence = (
-        f"it first asked for {fixed(mine, PLACES)} there and {fixed(plain, PLACES)} otherwise, "
-        f"{fixed(mean_of(apart), PLACES)} apart on average (identical repeats: "
-        f"{fixed(mean_of(again), PLACES)}), a difference of {between(excess, signed=True)}"
+        f"it first asked for {fixed(mine, PLACES)} there and {fixed(plain, PLACES)} otherwise; its "
+        f"first demands are {fixed(mean_of(apart), PLACES)} apart on average, and those of "
+        f"identical repeats {fixed(mean_of(again), PLACES)}, a distance beyond repeats of "
+        f"{between(excess, signed=True)}"
     )
     outcome = Weakness(
         f"steady.{way}", PRESENTED.get(way, f"depends on {way}"), texts.height, "matches", sentence,

@@ -9,7 +9,9 @@ from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.conduct import LIES
 from cheaptalk.profiles.weaknesses import exchangeability as tests
 from cheaptalk.profiles.weaknesses.manipulations import SECRETS
-from cheaptalk.profiles.weaknesses.weakness import Trial, Weakness, games_of, share_estimate
+from cheaptalk.profiles.weaknesses.weakness import Trial, Weakness, share_estimate
+from cheaptalk.reports.recipes.tables import Estimate
+from cheaptalk.rules import game_title
 
 
 class Rate(NamedTuple):
@@ -65,9 +67,6 @@ RATES: tuple[Rate, ...] = (
          "products", f"of a seller with at least {LIES} false recommendations were bought"),
     Rate("format", "answers in a wrong format", pl.col("answers") - pl.col("at_once"),
          pl.col("answers"), 0.03, "answers", "were not valid at the first try"),
-    Rate("forfeits", "forfeits matches", pl.col("forfeited").cast(pl.Int64),
-         (pl.col("finished") | pl.col("forfeited")).cast(pl.Int64), 0.02, "matches",
-         "were forfeited"),
     Rate("late", "gets worse late in long matches", pl.col("late").fill_null(False).cast(pl.Int64),
          pl.col("late").is_not_null().cast(pl.Int64), 0.05, "long matches",
          "had a lapse from round 5 on and none before", contrary=pl.col("early").cast(pl.Int64)),
@@ -87,37 +86,64 @@ def rate_trials(own: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
             yield _rate_trial(own.filter(other=manner), rate, manner)
 
 
+class GameCount(NamedTuple):
+    """How often a rate showed in a game, of how many opportunities; ``game`` is empty for all."""
+
+    game: str
+    hits: int
+    chances: int
+
+    def p(self, limit: float) -> float:
+        """Return the p-value that it shows more often than a limit allows."""
+        return tests.more_often(self.hits, self.chances, limit)
+
+    def __str__(self) -> str:
+        return f"{self.hits} of {self.chances} in {game_title(self.game)}"
+
+
 def _rate_trial(rows: pl.DataFrame, rate: Rate, variant: str = "") -> Trial:
-    counted = rows.with_columns(
+    """Return the test of a rate, over all games and over each, because it may show in one only.
+
+    The numbers are those of the game, or of all games, that have the smaller corrected p-value.
+    """
+    counts = rows.with_columns(
         hits=rate.hits.fill_null(0).cast(pl.Int64), chances=rate.of.fill_null(0).cast(pl.Int64)
     ).filter(pl.col("chances") > 0)
-    hits, chances = int(counted["hits"].sum()), int(counted["chances"].sum())
+    sums = counts.group_by("game", maintain_order=True).agg(pl.col("hits", "chances").sum())
+    each = [GameCount(*row) for row in sums.iter_rows()]
+    total = GameCount("", sum(one.hits for one in each), sum(one.chances for one in each))
     opposite = None if rate.contrary is None else int(rows.select(rate.contrary.sum()).item() or 0)
-    hit = counted.filter(pl.col("hits") > 0)
-    share = share_estimate(hits, chances)
-    sentence = f"{hits} of {chances} {rate.unit} {rate.said}"
-    if hit.height:
-        sentence += f", {games_of(hit)}"
-    if share.low is not None and share.high is not None:
-        sentence += f" (95 % interval {100 * share.low:.0f} to {100 * share.high:.0f} %)"
+
+    # half of the level is for all games together, half for those in which it may only show
+    by_game = each if opposite is None and len(each) > 1 else []
+    worst = min(by_game, key=lambda one: one.p(rate.limit), default=total)
+    in_game = min(1.0, len(each) * worst.p(rate.limit)) if by_game else 1.0
+    everywhere = total.p(rate.limit)
+    p = min(1.0, 2 * everywhere, 2 * in_game) if by_game else everywhere
+    if opposite is not None:
+        p = max(p, tests.more_often(total.hits, total.hits + opposite, 0.5))
+
+    shown = worst if in_game < everywhere else total
+    share = share_estimate(shown.hits, shown.chances)
+    sentence = _rate_sentence(rate, shown, each, share)
     if opposite:
         sentence += f"; {opposite} had one before and none later"
-    worst = hit.sort("hits", descending=True, maintain_order=True).head(1)
+    hit = counts.filter(pl.col("hits") > 0, pl.lit(not shown.game) | (pl.col("game") == shown.game))
+    match = next(iter(hit.sort("hits", descending=True, maintain_order=True)["match"]), None)
     outcome = Weakness(
-        rate.key, rate.title, chances, rate.unit, sentence, share, hits=hits, limit=rate.limit,
-        match=worst["match"][0] if worst.height else None, variant=variant,
+        rate.key, rate.title, total.chances, rate.unit, sentence, share, hits=total.hits,
+        limit=rate.limit, match=match, variant=variant,
     )  # fmt: skip
+    return Trial(outcome, lambda _: p)
 
-    by_game = counted.group_by("game", maintain_order=True).agg(pl.col("hits", "chances").sum())
 
-    def p(_: frozenset[str]) -> float:
-        everywhere = tests.more_often(hits, chances, rate.limit)
-        if opposite is not None:
-            return max(everywhere, tests.more_often(hits, hits + opposite, 0.5))
-        if by_game.height < 2:
-            return everywhere
-        # half of the level is for all games together, half for those in which it may only show
-        each = [tests.more_often(some, of, rate.limit) for _, some, of in by_game.iter_rows()]
-        return min(1.0, 2 * everywhere, 2 * len(each) * min(each))
-
-    return Trial(outcome, p)
+def _rate_sentence(rate: Rate, shown: GameCount, each: list[GameCount], share: Estimate) -> str:
+    """Return the share that is shown with its interval, and then that of each other game."""
+    sentence = f"{shown.hits} of {shown.chances} {rate.unit} {rate.said}"
+    shows = [one for one in each if one.hits]
+    if shown.game or len(each) == 1 == len(shows):
+        sentence += f", in {game_title(shown.game or each[0].game)}"
+    if share.low is not None and share.high is not None:
+        sentence += f" (95 % interval {100 * share.low:.0f} to {100 * share.high:.0f} %)"
+    others = [one for one in each if one.game != shown.game] if shows and len(each) > 1 else []
+    return "; ".join([sentence, *([", ".join(map(str, others))] if others else [])])

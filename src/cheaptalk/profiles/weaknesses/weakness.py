@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from cheaptalk.profiles.weaknesses.exchangeability import least_count
 from cheaptalk.reports.recipes.tables import Estimate
-from cheaptalk.rules import game_title
+from cheaptalk.rules import counted, game_title
 
 ROBUST = {"changed": 0.1, "size": 0.05, "signed": 0.05}
 """What the ends of a manipulation's three intervals must not exceed for it to be ruled out."""
@@ -122,8 +122,9 @@ NO_EFFECT = Estimate(0.0)
 def estimate_of(values: Sequence[float], least: float = -1.0, most: float = 1.0) -> Estimate:
     """Return a mean with its 95 % t interval.
 
-    If the values don't vary, the interval allows that a share of all instances differs by 1, up to
-    the largest share that is compatible with none among these (Clopper and Pearson 1934).
+    If all values are 0, the interval allows that a share of all instances differs by 1, up to the
+    largest share that is compatible with none among these (Clopper and Pearson 1934). If they are
+    the same and not 0, there is an effect whose variation is unknown: there is no interval.
 
     Args:
         values: a value per match or instance, independent of each other.
@@ -134,17 +135,32 @@ def estimate_of(values: Sequence[float], least: float = -1.0, most: float = 1.0)
         return NO_EFFECT
     mean, error = float(np.mean(values)), float(np.std(values, ddof=n > 1)) / n**0.5
     error = 0.0 if error < ROUNDING else error
+    if not error and abs(mean) > ROUNDING:
+        return Estimate(mean, None, None, error, n, n)
     reach = error * float(student.ppf(0.975, n - 1)) if error else 1 - 0.025 ** (1 / n)
     return Estimate(mean, max(least, mean - reach), min(most, mean + reach), error, n, n)
 
 
 def unsigned(one: Estimate) -> Estimate:
     """Return the estimate of the absolute value of what another one estimates."""
-    low, high = one.low or 0.0, one.high or 0.0
-    ends = sorted((abs(low), abs(high)))
-    return one._replace(
-        value=abs(one.value or 0), low=0.0 if low <= 0 <= high else ends[0], high=ends[1]
-    )
+    value = abs(one.value or 0)
+    if one.low is None or one.high is None:
+        return one._replace(value=value)
+    ends = sorted((abs(one.low), abs(one.high)))
+    return one._replace(value=value, low=0.0 if one.low <= 0 <= one.high else ends[0], high=ends[1])
+
+
+def negative(one: Estimate) -> Estimate:
+    """Return the estimate of what another one estimates, with the other sign."""
+    low, high = (None if end is None else -end for end in (one.high, one.low))
+    return one._replace(value=-(one.value or 0.0), low=low, high=high)
+
+
+def excludes_zero(one: Estimate) -> bool:
+    """Return whether an interval excludes 0; without one, whether the effect never varied."""
+    if one.low is None or one.high is None:
+        return bool(one.value) and one.error == 0
+    return not one.low <= 0 <= one.high
 
 
 def share_estimate(hits: int, of: int) -> Estimate:
@@ -156,9 +172,11 @@ def share_estimate(hits: int, of: int) -> Estimate:
 
 
 def between(one: Estimate, *, signed: bool = False) -> str:
-    """Return an estimate and its interval in words, such as "0.20 (0.05 to 0.35)"."""
-    value, low, high = (f"{part or 0:{'+' if signed else ''}.{PLACES}f}" for part in one[:3])
-    return f"{value} (95 % interval {low} to {high})"
+    """Return an estimate and its interval in words, such as "0.20 (95 % interval 0.05 to 0.35)"."""
+    numbers = [f"{end or 0:{'+' if signed else ''}.{PLACES}f}" for end in one[:3]]
+    if one.value and one.error == 0 and one.low is None:
+        return f"{numbers[0]} (the same in {counted(one.n or 0, 'comparison')})"
+    return "{} (95 % interval {} to {})".format(*numbers)
 
 
 def mean_of(values: pl.Series) -> float:

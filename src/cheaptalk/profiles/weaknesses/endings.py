@@ -1,0 +1,156 @@
+"""Crashes and forfeits: whether a player ends matches, and in which condition most of all."""
+
+from collections.abc import Iterator, Sequence
+from textwrap import shorten
+from typing import NamedTuple
+
+import polars as pl
+from scipy.stats import hypergeom
+
+from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.weaknesses.exchangeability import more_often
+from cheaptalk.profiles.weaknesses.messages import NOUNS
+from cheaptalk.profiles.weaknesses.weakness import Trial, Weakness, games_of, share_estimate
+from cheaptalk.rules import counted, game_title
+
+LIMIT = 0.02
+"""The largest share of failed or forfeited matches that is not a weakness."""
+LEVEL = 0.05
+KINDS = ("other", "way", "game")
+"""Conditions of a match: the other player, the presentation, and the game."""
+SCHEMA = {"match": pl.String, **dict.fromkeys(KINDS, pl.String), "hit": pl.Int64,
+          "requests": pl.Int64, "reason": pl.String}  # fmt: skip
+REASON = 120
+"""Characters of an error that a sentence quotes."""
+
+
+class FailedMatch(NamedTuple):
+    """A match that ended because a call brought no answer.
+
+    Attributes:
+        match: its id.
+        reason: why the call failed, without the number of the request.
+        own: whether a call of the player failed, not one of the other.
+        game, other, way: as in the columns of :func:`~cheaptalk.profiles.seats.seats`.
+        answers: of the player, before the call failed.
+    """
+
+    match: str
+    reason: str
+    own: bool
+    game: str
+    other: str
+    way: str | None
+    answers: int
+
+
+class Condition(NamedTuple):
+    """The matches of a condition, how many of them a player ended, and its requests there.
+
+    ``p`` is the p-value that requests of the condition end more matches than all others do.
+    """
+
+    kind: str
+    name: str
+    hits: int
+    matches: int
+    requests: int
+    p: float
+
+
+class Ending(NamedTuple):
+    """A way in which a player ends a match: the key and title of the weakness, and two verbs."""
+
+    key: str
+    title: str
+    does: str
+    done: str
+
+
+CRASH = Ending("crashes", "fails matches with errors", "crashes", "failed")
+FORFEIT = Ending("forfeits", "forfeits matches", "forfeits matches", "were forfeited")
+
+
+def ending_trials(
+    own: pl.DataFrame, failed: Sequence[FailedMatch], battery: Battery
+) -> Iterator[Trial]:
+    """Yield the tests of whether the player's calls fail, and of whether it forfeits matches.
+
+    Half of the level is for a share of matches above :data:`LIMIT`, half for a condition in which
+    requests end a match more often than in all others (Fisher's exact test over requests,
+    Bonferroni over conditions). Matches with more requests fail more often, so matches would not
+    do.
+
+    Args:
+        own: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
+    """
+    matches = own.unique("match", maintain_order=True).select(
+        "match", *KINDS, hit=pl.col("forfeited").cast(pl.Int64),
+        requests=pl.max_horizontal("answers", 1).cast(pl.Int64), reason=pl.lit(None, pl.String),
+    )  # fmt: skip
+    crashes = pl.DataFrame(
+        [(one.match, one.other, one.way, one.game, 1, one.answers + 1, one.reason)
+         for one in failed if one.own], schema=SCHEMA, orient="row",
+    )  # fmt: skip
+    yield _ending_trial(
+        CRASH, pl.concat([matches.with_columns(hit=pl.lit(0, pl.Int64)), crashes]), battery
+    )
+    yield _ending_trial(FORFEIT, matches, battery)
+
+
+def _ending_trial(ending: Ending, matches: pl.DataFrame, battery: Battery) -> Trial:
+    """Return the test of one way to end matches.
+
+    Args:
+        matches: a row per match, with the columns of :data:`SCHEMA`.
+    """
+    hits, of, requests = int(matches["hit"].sum()), matches.height, int(matches["requests"].sum())
+    conditions = [*_conditions(matches)]
+    worst = min(conditions, key=lambda one: (one.p, one.matches), default=None)
+    p_worst = min(1.0, 2 * len(conditions) * worst.p) if worst is not None else 1.0
+    p = min(1.0, 2 * more_often(hits, of, LIMIT), p_worst)
+    title, variant, effect = ending.title, "", share_estimate(hits, of)
+    sentence = f"{hits} of {of} matches {ending.done} ({counted(requests, 'request')})"
+    if hits:
+        sentence += ", in no condition more often than chance explains"
+    if worst is not None and p_worst <= LEVEL:
+        title, variant = f"{ending.does} {_where(worst, battery)}", worst.name
+        effect = share_estimate(worst.hits, worst.matches)
+        rest = requests - worst.requests
+        sentence = (
+            f"{worst.hits} of {worst.matches} matches {ending.done} "
+            f"({counted(worst.requests, 'request')}), and {hits - worst.hits} of the "
+            f"{of - worst.matches} others ({counted(rest, 'request')})"
+        )
+    hit = matches.filter(pl.col("hit") > 0)
+    if hits:
+        sentence += f", {games_of(hit)}"
+    if reasons := hit["reason"].drop_nulls().mode().sort().to_list():
+        sentence += f"; most often: {shorten(reasons[0], REASON, placeholder=' ...')}"
+    outcome = Weakness(
+        ending.key, title, of, "matches", sentence, effect, variant=variant,
+        match=next(iter(hit.filter(pl.col("reason").is_null())["match"]), None),
+    )  # fmt: skip
+    return Trial(outcome, lambda _: p)
+
+
+def _conditions(matches: pl.DataFrame) -> Iterator[Condition]:
+    """Each condition that part of the matches have, with the p-value of Fisher's exact test."""
+    hits, requests = int(matches["hit"].sum()), int(matches["requests"].sum())
+    for kind in KINDS:
+        groups = matches.drop_nulls(kind).group_by(kind, maintain_order=True)
+        sums = groups.agg(pl.len(), pl.col("hit").sum(), pl.col("requests").sum())
+        for name, count, own, asked in sums.iter_rows():
+            if name and count < matches.height:
+                p = float(hypergeom.sf(own - 1, requests, hits, asked))
+                yield Condition(kind, name, own, count, asked, p)
+
+
+def _where(one: Condition, battery: Battery) -> str:
+    if one.kind == "game":
+        return f"in {game_title(one.name)}"
+    if one.kind == "way":
+        return f"in another presentation ({one.name})"
+    if one.name in battery.talkers:
+        return f"on {NOUNS.get(one.name, one.name.replace('_', ' '))}"
+    return f"against the baseline {one.name}"
