@@ -363,12 +363,12 @@ def test_versions_are_compared_pair_by_pair() -> None:
     ("written", "verdict", "cure"),
     [
         ("change.leaks.authority <= 0.9", Verdict.PASS, ""),
-        ("change.earned.items >= -1", Verdict.PASS, ""),
+        ("change.earned.items >= -0.9", Verdict.PASS, ""),
         ("change.valid <= -0.5", Verdict.FAIL, ""),
         (
             "change.earned.items >= -0.2",
             Verdict.CANNOT_TELL,
-            "--size standard would tell at this mean",
+            "--size large would decide at this mean",
         ),
         ("change.truthful.judged >= 0", Verdict.CANNOT_TELL, "nothing is known of it"),
     ],

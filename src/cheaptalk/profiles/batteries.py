@@ -231,10 +231,19 @@ class Battery(Value):
 
     def enough(self, size: str, times: float) -> str | None:
         """The smallest size with so many times the deals of another; None where there is none."""
+        larger = self.larger(size).items()
+        return next((name for name, count in larger if count >= times), None)
+
+    def larger(self, size: str) -> Mapping[str, float]:
+        """Return the larger sizes, the smallest first, with how many times the instances of
+        ``size`` they have.
+
+        Raises:
+            CheaptalkError: there is no such size.
+        """
         now = self.size(size)
-        sizes = [(deals, name) for name, deals in self.sizes.items()
-                 if deals > now and deals >= times * now]  # fmt: skip
-        return min(sizes)[1] if sizes else None
+        ordered = sorted(self.sizes.items(), key=lambda one: one[1])
+        return {name: count / now for name, count in ordered if count > now}
 
     def beside(self, others: Mapping[str, RosterEntry]) -> "Battery":
         """The battery with more players in its panel, such as reference models; under another

@@ -7,12 +7,15 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 from xml.etree import ElementTree
 
+from scipy.special import stdtrit
+
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.comparisons import Change
 from cheaptalk.profiles.metrics.quantities import known_keys
 from cheaptalk.profiles.profiles import Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, suggest
+from cheaptalk.statistics.intervals import ENOUGH
 from cheaptalk.text import fixed
 
 CHANGE = "change."
@@ -74,8 +77,9 @@ class Decision(NamedTuple):
         verdict: passed, if the whole interval is on the right side; failed, if it is on the wrong
             one; else it cannot be told.
         held: what was held against it; None where nothing of it was played.
-        size: the smallest size of the battery that would tell, if the mean stays; None where it is
-            told, or where no size would.
+        size: of an open gate, the smallest size of the battery that would decide it if the mean
+            stays, or the next larger size if the present one has too few instances to say that;
+            None otherwise.
         why: why it cannot be told, where that is not for the number of matches; of what is told,
             what makes it less sure than it looks.
     """
@@ -96,12 +100,12 @@ class Decision(NamedTuple):
 
     @property
     def cure(self) -> str:
-        """Why it cannot be told, or what would tell; of what is told, what would make it surer."""
+        """Why the gate is open and which size decides it; of a decided gate, why it is unsure."""
         if self.verdict is not Verdict.CANNOT_TELL or self.why:
             return self.why
         if self.size is None:
-            return "no size of the battery would tell at this mean"
-        return f"--size {self.size} would tell at this mean"
+            return "no size of the battery would decide at this mean"
+        return f"--size {self.size} would decide at this mean"
 
 
 def gate(text: str, battery: Battery | None = None) -> Gate:
@@ -158,7 +162,8 @@ def decide(profile: Profile, wanted: Gate, changed: Sequence[Change] = ()) -> De
     if number.of.theme != "reliable" and profile.mostly_forfeited:
         why = "most matches were forfeited, and this is of the others"
         return Decision(wanted, Verdict.CANNOT_TELL, one, why=why)
-    return _held(profile, wanted, one)
+    freedom = number.freedom if one is number.own else None
+    return _held(profile, wanted, one, freedom or max(1, (one.clusters or 0) - 1))
 
 
 def _on_findings(profile: Profile, wanted: Gate) -> Decision:
@@ -176,7 +181,7 @@ def _on_findings(profile: Profile, wanted: Gate) -> Decision:
     return Decision(wanted, verdict, Estimate(float(len(names))), why=why)
 
 
-def _held(profile: Profile, wanted: Gate, one: Estimate) -> Decision:
+def _held(profile: Profile, wanted: Gate, one: Estimate, freedom: float) -> Decision:
     """What an estimate says to a gate."""
     value = one.value if one.value is not None else math.nan
     low, high = (value, value) if one.error == 0 and one.low is None else (one.low, one.high)
@@ -191,12 +196,52 @@ def _held(profile: Profile, wanted: Gate, one: Estimate) -> Decision:
         return Decision(wanted, Verdict.PASS, one, why=_few(profile, one))
     if (high < wanted.limit) if up else (low > wanted.limit):
         return Decision(wanted, Verdict.FAIL, one, why=_few(profile, one))
+    return _open(profile, wanted, one, freedom)
+
+
+def _open(profile: Profile, wanted: Gate, one: Estimate, freedom: float) -> Decision:
+    """Return an open gate with the size that decides it.
+
+    An interval of few instances may be much wider or narrower than it should be, so that no size
+    is extrapolated from it.
+
+    Args:
+        freedom: degrees of freedom of ``one.error``.
+    """
+    sizes = profile.battery.larger(profile.size)
+    varied_in_few = bool(one.error) and (one.wanted is not None or freedom < ENOUGH - 1)
+    deciding = [name for name, times in sizes.items()
+                if not varied_in_few and _decides(wanted, one, freedom, times)]  # fmt: skip
+    if deciding:
+        return Decision(wanted, Verdict.CANNOT_TELL, one, deciding[0])
+    if not varied_in_few and (one.clusters or 0) >= ENOUGH:
+        return Decision(wanted, Verdict.CANNOT_TELL, one)
+    following = next(iter(sizes), None)
+    why = f"{profile.size} has too few instances to say which size would decide"
+    why += f"; the next is --size {following}" if following else ", and no size has more"
+    return Decision(wanted, Verdict.CANNOT_TELL, one, following, why=why)
+
+
+def _decides(wanted: Gate, one: Estimate, freedom: float, times: float) -> bool:
+    """Return whether an interval of so many times the instances excludes the limit, if the mean
+    stays.
+
+    The end of an interval is a quantile of Student's t times the standard error away from the mean,
+    or, if nothing varied, as far as an event can be that none of the instances showed.
+    """
+    value, low, high = one.value or 0.0, one.low or 0.0, one.high or 0.0
     reach = value - low if value >= wanted.limit else high - value
-    distance = abs(value - wanted.limit)
-    # the ends of an interval come nearer to its mean with the root of the number of deals, and
-    # those of what did not vary with their number
-    times = (reach / distance) ** (2 if one.error else 1) if distance else math.inf
-    return Decision(wanted, Verdict.CANNOT_TELL, one, profile.battery.enough(profile.size, times))
+    if one.error:
+        narrower = stdtrit(times * freedom, 0.975) / stdtrit(freedom, 0.975) / times**0.5
+    else:
+        clusters = one.clusters or 1
+        narrower = _unseen(times * clusters) / _unseen(clusters)
+    return bool(reach * narrower < abs(value - wanted.limit))
+
+
+def _unseen(clusters: float) -> float:
+    """Return the probability of an event that so many clusters miss in 5 % of samples."""
+    return float(1 - 0.05 ** (1 / clusters))
 
 
 def _few(profile: Profile, one: Estimate) -> str:

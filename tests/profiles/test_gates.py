@@ -1,0 +1,89 @@
+"""Gates: which size decides an open gate."""
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cheaptalk.profiles.batteries import Battery
+from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
+from cheaptalk.profiles.metrics.quantities import Quantity
+from cheaptalk.profiles.profiles import Number, Profile
+from cheaptalk.reports.recipes.tables import Estimate
+from cheaptalk.statistics import mean_intervals
+
+SIZES = {"small": 1, "standard": 5, "large": 25}
+BATTERY = Battery.model_validate({
+    "name": "sized-1",
+    "sizes": SIZES,
+    "panel": {"fair": {"meaning": "offers half", "player": "equal_split"}},
+    "parts": {"pie": {"title": "A pie", "game": "bargaining", "fixed": {"money": 100}}},
+})  # fmt: skip
+
+
+def decision_on(values: list[float], size: str, written: str) -> Decision:
+    """Return the decision on a gate on a share with a value per instance."""
+    frame = pl.DataFrame({"value": values, "cluster": range(len(values))})
+    row = mean_intervals(
+        frame, ["value"], cluster=["cluster"], bounds={"value": (0.0, 1.0)}
+    ).row(0, named=True)  # fmt: skip
+    own = Estimate(row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
+                   row["wanted"])  # fmt: skip
+    of = Quantity("earned", "earned", "Earned", "share", "more", "", frame, (0.0, 1.0))
+    seats = pl.DataFrame({"player": ["one"], "match": ["0"]})
+    number = Number(of, own, {}, freedom=row["freedom"])
+    return decide(Profile("one", BATTERY, size, "study", seats, {"earned": number}), gate(written))
+
+
+def spread(count: int, mean: float, deviation: float) -> list[float]:
+    """Return values with a mean and a deviation, without skew."""
+    signs = np.tile([-1.0, 1.0], count // 2)
+    return [*(mean + deviation * signs)]
+
+
+@pytest.mark.parametrize(
+    ("size", "cure"),
+    [
+        ("small", "small has too few instances to say which size would decide; the next is --size "
+                  "standard"),
+        ("large", "large has too few instances to say which size would decide, and no size has "
+                  "more"),
+    ],
+)  # fmt: skip
+def test_an_interval_of_few_instances_is_not_extrapolated(size: str, cure: str) -> None:
+    decision = decision_on(spread(6, 0.531, 0.15), size, "earned >= 0.5")
+    assert decision.verdict is Verdict.CANNOT_TELL
+    assert decision.held is not None
+    assert decision.held.wanted is not None
+    assert decision.cure == cure
+
+
+def test_few_instances_that_are_0_or_1_are_not_extrapolated_either() -> None:
+    decision = decision_on([0.0, 1.0] * 5, "small", "earned >= 0.49")
+    assert decision.held is not None
+    assert decision.held.wanted is None
+    assert "too few instances" in decision.cure
+
+
+@pytest.mark.parametrize("deviation", [0.09, 0.19, 0.24, 0.49])
+def test_the_size_named_is_the_first_whose_own_interval_decides(deviation: float) -> None:
+    wanted = "earned >= 0.49"
+    decision = decision_on(spread(30, 0.5, deviation), "small", wanted)
+    assert decision.verdict is Verdict.CANNOT_TELL
+    larger = {
+        size: decision_on(spread(30 * SIZES[size], 0.5, deviation), size, wanted).verdict
+        for size in ("standard", "large")
+    }
+    deciding = [size for size, verdict in larger.items() if verdict is Verdict.PASS]
+    assert decision.size == next(iter(deciding), None)
+    assert re.search("no size|--size", decision.cure)
+
+
+def test_a_value_that_never_varied_is_extrapolated_up_to_the_size_that_decides() -> None:
+    never = [0.0] * 18
+    assert decision_on(never, "small", "earned <= 0.05").cure == (
+        "--size standard would decide at this mean"
+    )
+    assert decision_on(never * 5, "standard", "earned <= 0.05").verdict is Verdict.PASS
+    assert "too few instances" in decision_on(never, "small", "earned <= 0.001").cure
