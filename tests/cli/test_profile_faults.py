@@ -303,6 +303,27 @@ def test_an_agent_has_a_minute_for_each_answer_unless_its_entry_says_otherwise()
     assert _entry("openai/gpt-4o").written()["deadline"] == 300
 
 
+def test_forfeits_are_reported_in_the_terminal(profiled: Profiled) -> None:
+    """An agent that never answered one kind of request had "valid at once: 1.00" and no word."""
+
+    def silent_as_bob(request: dict[str, Any]) -> dict[str, Any]:
+        return half(request) if request["seat"] == "alice" else {"nothing": "useful"}
+
+    with agent_server(silent_as_bob) as url:
+        done = profiled(f"agent/me@{url}")
+    said = " ".join(done.said.split())
+    assert re.search(r"me forfeited \d+ of \d+ matches; see why with: cheaptalk matches", said)
+
+
+def test_a_profile_that_is_not_played_claims_nothing_about_its_matches(profiled: Profiled) -> None:
+    """The second call said that all matches had been played: those of the baselines."""
+    unreachable = "agent/me@http://127.0.0.1:9/act"
+    for _ in range(2):
+        done = profiled(unreachable, "--patience", "0")
+        assert done.status == 4
+        assert "were played before" not in done.said
+
+
 def test_who_forfeits_all_is_told_as_that_and_fails(profiled: Profiled, tmp_path: Path) -> None:
     done = profiled("script/refuse", "--require", "earned >= 0.4")
     assert done.status == 1

@@ -11,6 +11,7 @@ from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
 from cheaptalk.profiles.metrics.quantities import Quantity
 from cheaptalk.profiles.profiles import Number, Profile
 from cheaptalk.reports.recipes.tables import Estimate
+from cheaptalk.rules import CheaptalkError
 from cheaptalk.statistics import mean_intervals
 
 SIZES = {"small": 1, "standard": 5, "large": 25}
@@ -45,10 +46,10 @@ def spread(count: int, mean: float, deviation: float) -> list[float]:
 @pytest.mark.parametrize(
     ("size", "cure"),
     [
-        ("small", "small has too few instances to say which size would decide; the next is --size "
-                  "standard"),
-        ("large", "large has too few instances to say which size would decide, and no size has "
-                  "more"),
+        ("small", ("small has too few instances to say which size would decide; the next is --size "
+                  "standard")),
+        ("large", ("large has too few instances to say which size would decide, and no size has "
+                  "more")),
     ],
 )  # fmt: skip
 def test_an_interval_of_few_instances_is_not_extrapolated(size: str, cure: str) -> None:
@@ -87,3 +88,12 @@ def test_a_value_that_never_varied_is_extrapolated_up_to_the_size_that_decides()
     )
     assert decision_on(never * 5, "standard", "earned <= 0.05").verdict is Verdict.PASS
     assert "too few instances" in decision_on(never, "small", "earned <= 0.001").cure
+
+
+@pytest.mark.parametrize(
+    ("written", "result"), [("findings >= 0", "pass"), ("findings <= -1", "fail")]
+)
+def test_a_gate_on_findings_that_cannot_decide_is_refused(written: str, result: str) -> None:
+    with pytest.raises(CheaptalkError, match=f"would always {result}.*write findings <= 0"):
+        gate(written)
+    assert gate("findings <= 3").limit == 3

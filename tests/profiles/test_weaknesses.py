@@ -125,6 +125,12 @@ def test_earnings_are_compared_without_a_negative_amount(gap: float, said: str) 
     assert ("less than" if gap < 0 else "more than") in sentence
 
 
+def test_earnings_without_matches_are_no_number() -> None:
+    """The file gave "it earned 0.00" as evidence of a weakness that was not tested."""
+    outcome = _earnings_trial(pl.DataFrame({"earned": [], "match": []}), {}, "bargaining").outcome
+    assert (outcome.tested, outcome.sentence) == (0, "no match in Bargaining ended")
+
+
 def endgame(hits: dict[str, int], chances: dict[str, int]) -> pl.DataFrame:
     """Seats that turned down so many fair offers of the last round, a match per game."""
     return pl.DataFrame([

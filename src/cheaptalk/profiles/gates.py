@@ -63,6 +63,10 @@ class Gate(NamedTuple):
         """Decimals with which its number is printed; findings are counted."""
         return 0 if self.key == FINDINGS else 3
 
+    def holds(self, value: float) -> bool:
+        """Whether a number that is known exactly passes."""
+        return value >= self.limit if self.sign == ">=" else value <= self.limit
+
     @property
     def of_change(self) -> bool:
         """Whether it is about the change of the number."""
@@ -129,6 +133,12 @@ def gate(text: str, battery: Battery | None = None) -> Gate:
         raise CheaptalkError(
             f"a profile by {battery.name} has no number {suggest(read.number, known)}"
         )
+    if read.key == FINDINGS and read.holds(0) == read.holds(math.inf):
+        result = "pass" if read.holds(0) else "fail"
+        raise CheaptalkError(
+            f'the gate "{text}" would always {result}, because findings are 0 or more; write '
+            f"{FINDINGS} <= 0"
+        )
     return read
 
 
@@ -172,7 +182,7 @@ def _on_findings(profile: Profile, wanted: Gate) -> Decision:
     It needs no interval: the tests behind the findings already limit the chance of a false one.
     """
     names = [one.title for one in profile.examination.findings]
-    passes = len(names) <= wanted.limit if wanted.sign == "<=" else len(names) >= wanted.limit
+    passes = wanted.holds(len(names))
     verdict = Verdict.PASS if passes else Verdict.FAIL
     why = ", ".join(names)
     unsure = profile.mostly_forfeited or profile.unplayed or not profile.examination.tested

@@ -144,6 +144,12 @@ class Profile:
         ended = self.numbers.get("ended")
         return ended is not None and (ended.own.value or 0.0) < MOST
 
+    @property
+    def forfeits(self) -> int:
+        """How many matches the player forfeited."""
+        own = self.seats.filter("forfeited", player=self.player)
+        return own["match"].n_unique()
+
     def number(self, key: str) -> Number:
         """A number by its key.
 

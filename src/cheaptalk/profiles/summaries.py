@@ -12,7 +12,10 @@ from cheaptalk.profiles.weaknesses.messages import least_changes
 from cheaptalk.profiles.weaknesses.weakness import Examination
 from cheaptalk.rules import counted
 from cheaptalk.studies import money
-from cheaptalk.text import fixed
+from cheaptalk.text import FEW_MARK, fixed
+
+MOST_PLACES = 5
+"""Decimals of a share that is close to 0 or 1."""
 
 
 class Summary(NamedTuple):
@@ -44,9 +47,8 @@ def summary(profile: Profile) -> Summary:
     findings = [f"{profile.player} {one.title}: {one.sentence}."
                 for one in examined.findings]  # fmt: skip
     metrics = [
-        f"{one.of.title}: {fixed(one.own.value or 0, PLACES)}{interval_text(one)}"
-        f"{baselines(one)}" for one in main_numbers(profile)
-    ]  # fmt: skip
+        f"{one.of.title}: {number_text(one)}{baselines(one)}" for one in main_numbers(profile)
+    ]
     return Summary(
         examined, findings, [*_scope(profile, examined)], _next(profile, examined), metrics
     )
@@ -61,9 +63,21 @@ def main_numbers(profile: Profile) -> Iterator[Number]:
             yield one
 
 
-def interval_text(number: Number) -> str:
+def number_text(number: Number) -> str:
+    """Return a number with its interval, and :data:`.FEW_MARK` if it rests on few instances.
+
+    A share that is neither 0 nor 1 is not rounded to either.
+    """
+    value, places = number.own.value or 0.0, PLACES
+    while value not in (0, 1) and float(fixed(value, places)) in (0, 1) and places < MOST_PLACES:
+        places += 1
+    mark = FEW_MARK if number.own.wanted is not None else ""
+    return f"{fixed(value, places)}{mark}{interval_text(number, places)}"
+
+
+def interval_text(number: Number, places: int = PLACES) -> str:
     """Return the interval of a number in brackets, or why there is none."""
-    within = number.own.within(PLACES)
+    within = number.own.within(places)
     if within:
         return within
     single = (number.own.clusters or 0) < 2
@@ -88,7 +102,8 @@ def _scope(profile: Profile, examined: Examination) -> Iterator[str]:
             f"of at most {100 * LEVEL:.0f} % that one is named."
         )
     if missing := [one.title for one in examined.weaknesses if one.p is None]:
-        yield f"Not tested, because no match could show it: {', '.join(missing)}."
+        why = "the matches are not all played" if profile.unplayed else "no match could show it"
+        yield f"Not tested, because {why}: {', '.join(missing)}."
     small = _smallest(profile, examined, 1)
     if small:
         yield f"The smallest effects that size {profile.size} can find: {small}."
@@ -123,9 +138,9 @@ def _smallest(profile: Profile, examined: Examination, times: int) -> str:
 
 
 def _next(profile: Profile, examined: Examination) -> str:
-    """What the next larger size adds and costs; empty if there is none."""
-    size = profile.battery.enough(profile.size, 1.0001)
-    if size is None:
+    """What the next larger size adds and costs; empty without one, or while matches are left."""
+    size = next(iter(profile.battery.larger(profile.size)), None)
+    if size is None or profile.unplayed:
         return ""
     times = max(1, round(profile.battery.size(size) / profile.battery.size(profile.size)))
     mine = profile.seats.filter(player=profile.player)

@@ -30,6 +30,7 @@ from cheaptalk.cli.shared.playing import PlayOptions, play_study
 from cheaptalk.cli.shared.printing import err, errors, print_json, say
 from cheaptalk.cli.shared.sentences import at_store, counted
 from cheaptalk.extras import needing
+from cheaptalk.text import FEW_MARK
 from cheaptalk.whole_files import whole_file
 
 UNPLAYED = 4
@@ -174,7 +175,7 @@ def profile(
         say(f"{found.failed}; play them with: {retyped(context)}", to=errors, whole=True)
     if forfeits is not None:
         say(forfeits, to=errors, whole=True)
-    status = ct.profiles.status(decisions) if forfeits is None else 1
+    status = 1 if found.mostly_forfeited else ct.profiles.status(decisions)
     unfinished = played.left > sum(found.failures.values())
     failed = found.failures and not options.allow_failures
     raise typer.Exit(status or (UNPLAYED if unfinished or failed else 0))
@@ -199,8 +200,8 @@ def _check_same_player(file: Path, label: str, entry: ct.players.RosterEntry) ->
 
 
 def _if_asked_nothing(label: str, entry: ct.players.RosterEntry, played: ct.Progress) -> str:
-    """What is said of a profile all of whose matches were played before; else nothing."""
-    if not played.before or played.here != played.before:
+    """Return a notice that all matches of a profile were played before; empty if any is left."""
+    if not played.before or played.here != played.before or played.left:
         return ""
     return (
         f"{label}: all {played.before:,} matches were played before, and it was asked nothing "
@@ -281,15 +282,14 @@ def _if_changed(entry: ct.players.RosterEntry) -> str:
 
 
 def _forfeits(found: ct.profiles.Profile, store: str) -> str | None:
-    """What is said of a player that forfeited most of its matches; None of any other."""
-    if not found.mostly_forfeited:
+    """Return how many matches a player forfeited and how to see why; None if it forfeited none."""
+    if not found.forfeits:
         return None
-    ended = found.number("ended").own
-    matches = ended.n or 0
-    lost = matches - round(matches * (ended.value or 0.0))
+    matches = found.seats.filter(player=found.player)["match"].n_unique()
+    rest = ", and all else is of the rest" if found.mostly_forfeited else ""
     return (
-        f"{found.player} forfeited {lost:,} of {counted(matches, 'match')}, and all else is of the "
-        f"rest; see why with: cheaptalk matches {found.study} --state forfeited {at_store(store)}"
+        f"{found.player} forfeited {found.forfeits:,} of {counted(matches, 'match')}{rest}; see "
+        f"why with: cheaptalk matches {found.study} --state forfeited {at_store(store)}"
     )
 
 
@@ -300,14 +300,21 @@ def _tell(found: ct.profiles.Profile, held: ct.profiles.Held, page: Path, file: 
     for sentence in told.sentences:
         say(sentence)
     reliable = {"valid", "failed", "ended"} if found.mostly_forfeited else set(found.numbers)
-    for number, line in zip(ct.profiles.main_numbers(found), told.metrics, strict=True):
-        if number.of.key in reliable:
-            say(line)
+    lines = [
+        line for number, line in zip(ct.profiles.main_numbers(found), told.metrics, strict=True)
+        if number.of.key in reliable
+    ]  # fmt: skip
+    for line in lines:
+        say(line)
+    if any(FEW_MARK in line for line in lines):
+        say(f"{FEW_MARK} Of few instances: the interval may be too narrow or too wide.")
     for one in held.changes:
         if one.told:
             say(f"changed: {one}")
     if held.changes and not any(one.told for one in held.changes):
-        say("changed: no metric by more than chance would")
+        more = found.battery.larger(found.size)
+        hint = " (a larger size detects smaller changes)" if more else ""
+        say(f"changed: no metric by more than chance would{hint}")
     for decision in held.decisions:
         say(str(decision))
     say(f"The page is at {page.absolute()}, its numbers in {file.absolute()}")

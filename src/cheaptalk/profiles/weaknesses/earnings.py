@@ -52,7 +52,9 @@ def _earnings_trial(mine: pl.DataFrame, gaps: Mapping[str, list[float]], game: s
     nearest = max(gaps, key=lambda name: float(np.mean(gaps[name])), default="")
     less = estimate_of([-gap for gap in gaps.get(nearest, [])])
     sentence = f"it earned {fixed(mean_of(mine['earned']), PLACES)} in {game_title(game)}"
-    if nearest:
+    if mine.is_empty():
+        sentence = f"no match in {game_title(game)} ended"
+    elif nearest:
         gap, word = (less, "less") if (less.value or 0.0) >= 0 else (negative(less), "more")
         sentence += f", {between(gap)} {word} than {nearest}, the lowest baseline"
     worst = mine.sort("earned", maintain_order=True).head(1)
