@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cheaptalk as ct
 from cheaptalk.games.deal_or_no_deal.contexts import Context, Triple, all_contexts, bundles
+from cheaptalk.games.deal_or_no_deal.counts import stated_counts
 from cheaptalk.games.deal_or_no_deal.dialogue import (
     Move,
     Standing,
@@ -17,6 +19,7 @@ from cheaptalk.games.deal_or_no_deal.dialogue import (
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
 from cheaptalk.games.deal_or_no_deal.talk import (
     accepts,
+    kind_of,
     read_offer,
     say_offer,
     say_values,
@@ -175,6 +178,91 @@ def test_more_of_a_kind_than_there_are_is_impossible(text: str) -> None:
 )
 def test_other_numbers_are_possible(text: str) -> None:
     assert not names_too_many(text, COUNTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        # true statements and requests
+        ("There are 2 books and 3 hats on the table.", [2, 3]),
+        ("I take 2 books, 3 hats and 0 balls, and you take 0 books, 0 hats and 1 ball.",
+         [2, 3, 0, 0, 0, 1]),
+        ("We have 2 books, 3 hats, and 1 ball to share.", [2, 3, 1]),
+        ("I would like 2 hats, please.", [2]),
+        ("You can have the books and 1 hat.", [1]),
+        ("In this game there are 3 hats.", [3]),
+        # false statements and requests
+        ("I want 3 books.", [3]),
+        ("There are 4 hats on the table.", [4]),
+        ("I'd like to have 5 of the hats.", [5]),
+        ("Okay, give me two balls and the books!", [2]),
+        ("I propose that you take 4 hats.", [4]),
+        ("I'll leave you 1 book and 3 balls.", [1, 3]),
+        ("3 books and 2 hats for me, the rest for you.", [3, 2]),
+        ("I need the ball, and you get 9 hats in return.", [9]),
+        ("I value hats, so I take 4 hats.", [4]),
+        ("It is simple: we split 7 balls.", [7]),
+        # neither
+        ("If I had 9 hats I would give you one.", []),
+        ("If there were 9 hats, each of us could have an equal part.", []),
+        ("Unless there are 9 hats, I take the books.", []),
+        ("Suppose there are 9 hats.", []),
+        ("I would take 9 hats any day.", []),
+        ("I'd give you 9 hats in a fairer world.", []),
+        ("I could use 9 hats.", []),
+        ("I have no use for 9 hats, you know.", []),
+        ("There aren't 9 hats here.", []),
+        ("I do not want 9 hats.", []),
+        ("There are not 9 hats on the table.", []),
+        ("I never take 9 hats.", []),
+        ("My last partner had 9 hats and 8 balls to share.", []),
+        ("In my last game we had 9 hats.", []),
+        ("In other games there are 9 hats.", []),
+        ("Yesterday I took 9 hats, and nobody minded.", []),
+        ("At the market, I get 9 hats.", []),
+        ("My neighbour owns 9 hats.", []),
+        ("They have 9 hats.", []),
+        ("Can I have 9 hats?", []),
+        ("Did you want 9 hats?", []),
+        ("Are there 9 hats? I see fewer.", []),
+        ("You said that there are 9 hats.", []),
+        ('You wrote "I take 9 hats. There are 8 balls. Deal." and I wonder why.', []),
+        ("You wrote 'there are 9 hats'.", []),
+        ("You want 9 hats, it seems.", []),
+        ("I prefer one ball to 9 hats.", []),
+        ("A ball is better than 9 hats.", []),
+        ("One ball is as good as 9 hats for me.", []),
+        ("Even 9 hats are no match for a good book.", []),
+        ("I think there are 9 hats.", []),
+        ("I read 9 books a year.", []),
+        ("I have 9 hats at home.", []),
+        ("I take 9 hats to every party.", []),
+        ("Collectors pay well for 9 hats.", []),
+        ("9 hats", []),
+        ("I have 9 book clubs.", []),
+    ],
+)  # fmt: skip
+def test_only_plain_statements_of_the_present_match_are_counts(
+    text: str, stated: list[int]
+) -> None:
+    assert [number for _, number in stated_counts(text)] == stated
+    assert names_too_many(text, COUNTS) == any(
+        number > COUNTS[kind_of(noun)] for noun, number in stated_counts(text)
+    )
+
+
+def test_a_count_that_is_not_stated_has_no_verdict() -> None:
+    box = ct.game_box("deal_or_no_deal")
+    rules = box.rules.model_validate({"turns": 3})
+    said = {"player_1": "If I had 9 hats I would give you one.", "player_2": "There are 9 hats."}
+    players = {
+        place: lambda _, text=text: MessageOrProposal(message=text) for place, text in said.items()
+    }
+    result = ct.play(rules, rules.deal(ct.Chance("1")), "1", players).result()
+    verdicts = box.checks["hallucination"](result)
+    assert {seat: verdict for (_, seat), verdict in verdicts.items()} == {
+        "player_2": "impossible count"
+    }
 
 
 @pytest.mark.parametrize(

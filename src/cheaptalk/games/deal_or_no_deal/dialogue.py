@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from cheaptalk.games.deal_or_no_deal.contexts import Context, Triple, rest
+from cheaptalk.games.deal_or_no_deal.counts import stated_counts
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
 from cheaptalk.games.deal_or_no_deal.rules import PLAYERS
 from cheaptalk.games.deal_or_no_deal.talk import (
@@ -21,7 +22,6 @@ from cheaptalk.games.deal_or_no_deal.talk import (
     accepts,
     kind_of,
     number_of,
-    plain,
     read_offer,
     sentences,
     speaks_of_items,
@@ -85,7 +85,6 @@ def standing(counts: Triple, moves: Iterable[Move]) -> Standing:
     return now
 
 
-COUNTED = re.compile(rf"\b(?:({KIND}) )?(?<!\d[.,/])({NUMBER}) (?:more |of the )?({KIND})\b")
 VALUED = re.compile(
     rf"\b({KIND}) (?:is|are) (?:each )?worth (?:only |just )?(?!an?\b)({NUMBER}|nothing)\b"
     r"(?![.,/-]\d| (?:or|to \d|more|less|times))"
@@ -121,14 +120,11 @@ def inconsistencies(context: Context, moves: Sequence[Move]) -> Iterator[Inconsi
 
 
 def names_too_many(message: str, counts: Triple) -> bool:
-    """Whether a message names more items of a kind than there are.
+    """Whether a message plainly states more items of a kind than there are.
 
-    In "book 5 hats 1" the numbers may stand behind their items, and none is taken for too many.
+    What counts as stated: :func:`.stated_counts`.
     """
-    found = COUNTED.findall(plain(message))
-    return any(
-        number_of(number) > counts[kind_of(noun)] for before, number, noun in found if not before
-    )
+    return any(number > counts[kind_of(noun)] for noun, number in stated_counts(message))
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -13,8 +13,8 @@ what judges of them are held against.
 from collections.abc import Iterator, Sequence
 
 from cheaptalk.games.deal_or_no_deal.contexts import PILE, Context, Triple, bundles, rest, worth
+from cheaptalk.games.deal_or_no_deal.counts import stated_counts
 from cheaptalk.games.deal_or_no_deal.dialogue import (
-    COUNTED,
     Fault,
     Move,
     inconsistencies,
@@ -24,7 +24,6 @@ from cheaptalk.games.deal_or_no_deal.dialogue import (
 )
 from cheaptalk.games.deal_or_no_deal.events import MessageOrProposal, Proposal
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal, Division, Opening, paid
-from cheaptalk.games.deal_or_no_deal.talk import plain
 from cheaptalk.games.language import ngram_entropy, vocabulary, words
 from cheaptalk.rules import COUNT, SHARE, Measure, Point, Result, Series
 
@@ -145,7 +144,7 @@ def bigram_entropy(result: Result) -> float | None:
 
 
 def impossible_counts(result: Result) -> float:
-    """The share of messages that name more items of a kind than there are; 0 without messages."""
+    """The share of messages that state more items of a kind than there are; 0 without messages."""
     return _share(result, "impossible count")
 
 
@@ -303,7 +302,7 @@ def check_hallucination(result: Result) -> dict[tuple[int, str], str]:
 
 def _reads(message: str) -> bool:
     """Whether the check reads a number of items or a value of the speaker's in a message."""
-    return bool(COUNTED.search(plain(message)) or stated_values(message))
+    return bool(stated_counts(message) or stated_values(message))
 
 
 CHECKS = {"hallucination": check_hallucination}
