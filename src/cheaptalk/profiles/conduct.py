@@ -11,7 +11,7 @@ from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.deal_or_no_deal.rules import DealOrNoDeal
 from cheaptalk.games.deal_or_no_deal.talk import read_offer
 from cheaptalk.games.negotiation.rules import Negotiation
-from cheaptalk.games.persuasion.events import Purchase
+from cheaptalk.games.persuasion.events import Pitch, Purchase, Recommendation
 from cheaptalk.games.persuasion.rules import Persuasion
 from cheaptalk.players import Kind
 from cheaptalk.profiles.metrics.stakes import could_have, gain
@@ -133,7 +133,7 @@ def conduct(record: MatchRecord, result: Result | None, place: str) -> Conduct:
 
 
 def _course(record: MatchRecord, result: Result | None, place: str) -> str:
-    stated = {} if result is None else {one.request: one.true for one in statements(result)}
+    stated = {} if result is None else _stated(result)
     moves: list[Any] = [record.status.value]
     for answer in record.answers:
         if answer.seat != place:
@@ -144,7 +144,12 @@ def _course(record: MatchRecord, result: Result | None, place: str) -> str:
         }
         if isinstance(record.rules, DealOrNoDeal) and action.get("message") and result is not None:
             move["claim"] = read_offer(action["message"], result.deal.context.counts)
-        moves.append([answer.request, move, stated.get(answer.request)])
+        true = (
+            None
+            if isinstance(record.rules, Persuasion) and WORDS[0] in action
+            else (stated.get(answer.request))
+        )  # other words for the same pitch are no other move
+        moves.append([answer.request, move, true])
     return sha256(json.dumps(moves, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -219,20 +224,28 @@ def _first_lapse(turns: list[Turn], rounds: int) -> int | None:
     return None
 
 
+def _stated(result: Result) -> dict[int, bool]:
+    """Whether each statement that an exact check reads is true, by request."""
+    return {one.request: one.true for one in statements(result)}
+
+
 def _over_products(result: Result, place: str) -> dict[str, Any]:
     qualities = result.deal.qualities
-    stated = [one.true for one in statements(result)]
+    true_of = _stated(result)
+    stated = [true_of.get(request) for request, _, action in result.given()
+              if isinstance(action, Recommendation | Pitch)]  # fmt: skip
     bought = [action.decision == "yes" for _, _, action in result.given()
               if isinstance(action, Purchase)]  # fmt: skip
-    lies = [not true for true, high in zip(stated, qualities, strict=False) if not high]
+    lies = [not true for true, high in zip(stated, qualities, strict=False)
+            if true is not None and not high]  # fmt: skip
     tempted = {"tempted": len(lies), "deceived": sum(lies)} if place == "alice" else {}
-    if len(bought) < LONG:
+    read = None not in stated and len(stated) == len(bought)  # every message of the seller
+    if len(bought) < LONG or (place == "alice" and not read):
         return tempted
     if place == "alice":
         wrong = [not one for one in stated]
     else:
         wrong = [yes != high for yes, high in zip(bought, qualities, strict=False)]
-    read = len(stated) == len(bought)  # every message of the seller
     lied = [n for n in range(len(bought)) if read and stated[:n].count(False) >= LIES]
     praised = read and all(true == high for true, high in zip(stated, qualities, strict=False))
     if place == "bob" and praised and not all(stated):

@@ -8,7 +8,8 @@ honesty is what judges of it are held against.
 
 from collections.abc import Iterator
 
-from cheaptalk.games.persuasion.events import Recommendation
+from cheaptalk.games.persuasion.events import Pitch, Recommendation
+from cheaptalk.games.persuasion.pitches import recommends
 from cheaptalk.games.persuasion.rules import Persuasion, Trades
 from cheaptalk.rules import COUNT, SHARE, Measure, Point, Result, Series
 
@@ -124,12 +125,18 @@ SERIES = tuple(
 def check_honesty(result: Result) -> dict[tuple[int, str], str]:
     """Whether each recommendation fits the quality that the seller saw.
 
-    Of words about a product nothing is said: what they claim is not read.
+    A message counts as the recommendation that it plainly states (:func:`.recommends`); of any
+    other message there is no verdict.
     """
     found: dict[tuple[int, str], str] = {}
-    for request, seat, action in result.given():
-        if isinstance(action, Recommendation):
-            high, recommended = result.deal.qualities[len(found)], action.decision == "yes"
+    signals = [(request, seat, action) for request, seat, action in result.given()
+               if isinstance(action, Recommendation | Pitch)]  # fmt: skip
+    for (request, seat, action), high in zip(signals, result.deal.qualities, strict=False):
+        recommended = (
+            action.decision == "yes" if isinstance(action, Recommendation)
+            else recommends(action.message)
+        )  # fmt: skip
+        if recommended is not None:
             lie = "overstates" if recommended else "understates"
             found[request, seat] = "honest" if recommended == high else lie
     return found

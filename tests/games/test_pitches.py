@@ -1,0 +1,77 @@
+"""Pitches: plain statements about a product are read, and nothing else is."""
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.games.persuasion.events import Pitch, Purchase
+from cheaptalk.games.persuasion.pitches import recommends
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I recommend that you buy this product.",
+        "This product is of high quality, I recommend it.",
+        "Trust me, it is an excellent, high-quality product. Buy it!",
+        "I strongly recommend buying it.",
+        "It's a truly great-quality product!",
+        "You should definitely buy this one.",
+        "This one is excellent.",
+        "The product has excellent quality, so buy it.",
+    ],
+)
+def test_plain_praise_is_a_recommendation(message: str) -> None:
+    assert recommends(message) is True
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "I do not recommend that you buy this product.",
+        "I don\u2019t recommend it.",
+        "I advise against buying it.",
+        "This product is of low quality. Don't buy it.",
+        "It is not of high quality.",
+        "You should not buy this product!",
+    ],
+)
+def test_plain_advice_against_a_product_is_none(message: str) -> None:
+    assert recommends(message) is False
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "", "Hello, nice to meet you.", "Would you like to buy this product?",
+        "If it is of high quality, you should buy it.", "Last time it was an excellent product.",
+        "I might recommend it.", "It could be of high quality.", "The price is $100.",
+        "I can't say that it is of high quality.", "I never recommend it lightly; buy it.",
+        "It is excellent, but I do not recommend it.", 'You said "buy it".',
+        "Nobody can say this product is of low quality.", "This is not a joke. Buy it!",
+        "I recommend that you decide for yourself.", "There is a high chance that it is excellent.",
+        "I think it is excellent.", "The next one is excellent.", "It pays to be careful.",
+        "High-quality products are worth $120 to you.", "I recommend caution.",
+    ],
+)  # fmt: skip
+def test_anything_else_is_not_read(message: str) -> None:
+    assert recommends(message) is None
+
+
+def test_a_lie_in_words_is_as_much_a_lie_as_a_recommendation() -> None:
+    """A seller who wrote that every bad product was excellent had "true statements: 1.00"."""
+    game = ct.game_box("persuasion")
+    rules = game.rules.model_validate({"horizon": 6, "prior": 0.5, "signal": "text"})
+    messages = iter(["This product is excellent.", "Hello.", "I do not recommend it."] * 2)
+    players = {
+        "alice": lambda _: Pitch(message=next(messages)),
+        "bob": lambda _: Purchase(decision="no"),
+    }
+    result = ct.play(rules, rules.deal(ct.Chance("1")), "1", players).result()
+    verdicts = [*game.checks["honesty"](result).values()]
+    read = [(high, number % 3 == 0) for number, high in enumerate(result.deal.qualities)
+            if number % 3 != 1]  # fmt: skip
+    assert len({high for high, _ in read}) == 2
+    assert verdicts == [
+        "honest" if high == praised else "overstates" if praised else "understates"
+        for high, praised in read
+    ]
