@@ -33,23 +33,24 @@ def in_turn(store: Store, work: str | None, stop: Event) -> Iterator[Shares]:
     """
     run = store.backend.address, get_ident()
     with ExitStack() as stack:
-        while True:
-            others = _held_by_other_thread(run)
-            try:
-                shares = stack.enter_context(store.sharing(work))
-                break
-            except StoreHeld:
-                if stop.is_set() or not (others or _held_by_other_thread(run)):
-                    raise
-            with CHANGED:
+        # what a run holds and what WRITING says of it change together, so that no other run sees
+        # a held store without a holder
+        with CHANGED:
+            while True:
+                try:
+                    shares = stack.enter_context(store.sharing(work))
+                    break
+                except StoreHeld:
+                    if stop.is_set() or not _held_by_other_thread(run):
+                        raise
                 CHANGED.wait(PAUSE)
-        WRITING[run] += 1
+            WRITING[run] += 1
         try:
             yield shares
         finally:
-            WRITING[run] -= 1
-            stack.close()
             with CHANGED:
+                WRITING[run] -= 1
+                stack.close()
                 CHANGED.notify_all()
 
 

@@ -1,0 +1,58 @@
+"""Turns: runs of one process wait for each other, however slowly a store is taken and released."""
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Event, Lock
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.records.store.backend import StoreHeld
+from cheaptalk.studies.runs.turns import in_turn
+
+SLOW = 0.02
+"""Seconds in which a store is held though its run has not begun, or has ended."""
+
+
+def store_with(lock: Lock) -> ct.Store:
+    """A store that is taken and released slowly."""
+
+    @contextmanager
+    def sharing(_: str | None) -> Iterator[None]:
+        if not lock.acquire(blocking=False):
+            raise StoreHeld("held")
+        try:
+            time.sleep(SLOW)
+            yield
+            time.sleep(SLOW)
+        finally:
+            lock.release()
+
+    backend = SimpleNamespace(address="slow.sqlite")
+    return cast("ct.Store", SimpleNamespace(backend=backend, sharing=sharing))
+
+
+def test_runs_of_one_process_wait_while_a_store_is_taken_and_released() -> None:
+    """A run that came while another one took or released the store was refused."""
+    store, active = store_with(Lock()), [0]
+
+    def run(_: int) -> int:
+        with in_turn(store, None, Event()):
+            active[0] += 1
+            most = active[0]
+            active[0] -= 1
+            return most
+
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(run, range(12))] == [1] * 12
+
+
+def test_a_store_that_another_process_holds_is_refused() -> None:
+    lock = Lock()
+    lock.acquire()
+    with pytest.raises(StoreHeld), in_turn(store_with(lock), None, Event()):
+        pass
