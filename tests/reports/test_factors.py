@@ -1,5 +1,7 @@
 """Results by the factors of players in a study's report."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -175,3 +177,33 @@ def test_players_whose_factors_are_written_by_hand_are_paired() -> None:
 
 def test_players_without_factors_have_no_such_part() -> None:
     assert list(factor_results(scores(1.0, 0.0), {})) == []
+
+
+def test_players_of_a_role_with_several_seats_are_paired(tmp_path: Path) -> None:
+    """The report of such a study crashed: seats are no columns there."""
+    study = ct.Study.model_validate({
+        "name": "shared", "deals": 6, "pairing": [["x", "rider"], ["x", "x"]],
+        "games": [{"game": "public_goods", "fixed": {"players": 2, "rounds": 2}}],
+        "players": {
+            "x": {"strategy": "conditional_cooperator", "cross": {"first": [0.5, 1.0]}},
+            "rider": {"strategy": "free_rider"},
+        },
+    })  # fmt: skip
+    with ct.Store.open(tmp_path / "shared.sqlite", create=True) as store:
+        ct.run(study, store, workers=1)
+        found = ct.reports.findings(store, "shared", ct.reports.study_recipe(store, "shared"))
+        frame = ct.frames.match_frames(store, "shared")["public_goods"]
+    (row,) = found.tables["public_goods-factors"].frame.rows(named=True)
+    gains: dict[tuple[str, str, str], list[float]] = {}
+    for match in frame.iter_rows(named=True):
+        for own, other in (("player_1", "player_2"), ("player_2", "player_1")):
+            label, rival = match[f"player.{own}"], match[f"player.{other}"]
+            if label != "rider":
+                key = match["deal"], rival, label
+                gains.setdefault(key, []).append(match[f"payoff.{own}"])
+    mean = {key: sum(values) / len(values) for key, values in gains.items()}
+    pairs = [mean[deal, rival, "x/1.0"] - mean[deal, rival, "x/0.5"]
+             for deal, rival, label in mean
+             if label == "x/0.5" and (deal, rival, "x/1.0") in mean]  # fmt: skip
+    assert row["effect.n"] == len(pairs) > 6
+    assert row["effect"] == pytest.approx(sum(pairs) / len(pairs))

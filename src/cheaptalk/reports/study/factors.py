@@ -111,12 +111,13 @@ def _cell_means(
     names = [name for name in frame.columns if name.startswith(f"factor.{role}.")]
     if not names:
         return frame.clear()
-    seats = [f"player.{place}" for place in game.places if f"player.{place}" in frame.columns]
+    seats = [f"player.{place}" for place in game.places if f"player.{place}" in game.scored.columns]
     if game.shared(role):
-        frame = frame.with_columns(
-            pl.concat_list(own, *seats).map_elements(_others, return_dtype=pl.String)
-            .alias(OPPONENTS)
-        )  # fmt: skip
+        # a row is a player in a match, without columns for the seats
+        seated = game.scored.select("match", seated=pl.concat_list(seats))
+        frame = frame.join(seated, "match", validate="m:1", maintain_order="left").with_columns(
+            pl.struct(own=own, seated="seated").map_elements(_others, pl.String).alias(OPPONENTS)
+        )
     else:
         rivals = [pl.col(seat).fill_null("") for seat in seats if seat != own]
         frame = frame.with_columns(pl.concat_str(rivals, separator="\n").alias(OPPONENTS))
@@ -131,11 +132,11 @@ def _cell_means(
     )
 
 
-def _others(labels: pl.Series) -> str:
-    """The players of a match without the first one, of which one seat is left out."""
-    own, *seated = labels.to_list()
-    seated.remove(own)
-    return "\n".join(sorted(filter(None, seated)))
+def _others(row: Mapping[str, Any]) -> str:
+    """The players of a match in order, without one seat of the player itself."""
+    seated = [label for label in row["seated"] if label]
+    seated.remove(row["own"])
+    return "\n".join(sorted(seated))
 
 
 def _levels(cells: pl.DataFrame, name: str, factors: Mapping[str, Mapping[str, str]]) -> list[str]:
