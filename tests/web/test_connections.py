@@ -8,6 +8,7 @@ import pytest
 
 from cheaptalk.web.rooms import connections
 from cheaptalk.web.rooms.connections import Connections, ImpatientProtocol, Streams
+from tests.fakes import PATIENCE
 from tests.web.participants.comers import Open, people_study
 from tests.web.served import served, served_experiment
 
@@ -102,7 +103,7 @@ def test_a_connection_whose_request_never_becomes_whole_is_closed(
     monkeypatch.setattr(ImpatientProtocol, "seconds", 0.2)
 
     async def main() -> None:
-        async with served_experiment(tmp_path, people_study()) as there, asyncio.timeout(4):
+        async with served_experiment(tmp_path, people_study()) as there, asyncio.timeout(PATIENCE):
             port = there.client.base_url.port
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             if before:
