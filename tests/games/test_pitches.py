@@ -17,6 +17,11 @@ from cheaptalk.games.persuasion.pitches import recommends
         "It's a truly great-quality product!",
         "You should definitely buy this one.",
         "This one is excellent.",
+        "This is a great product.",
+        "The quality is excellent.",
+        "Highly recommended!",
+        "High quality, buy it now.",
+        "It is good.",
         "The product has excellent quality, so buy it.",
     ],
 )
@@ -32,6 +37,8 @@ def test_plain_praise_is_a_recommendation(message: str) -> None:
         "I advise against buying it.",
         "This product is of low quality. Don't buy it.",
         "It is not of high quality.",
+        "It is not good.",
+        "The quality is poor.",
         "You should not buy this product!",
     ],
 )
@@ -51,6 +58,10 @@ def test_plain_advice_against_a_product_is_none(message: str) -> None:
         "I recommend that you decide for yourself.", "There is a high chance that it is excellent.",
         "I think it is excellent.", "The next one is excellent.", "It pays to be careful.",
         "High-quality products are worth $120 to you.", "I recommend caution.",
+        "It is outstanding how low the quality is.", "It is excellent that you ask.",
+        "It is superb weather today.", "This product is top-quality rubbish.",
+        "Had it been better, I would recommend it.", "I recommend this attitude to everyone.",
+        "I cannot recommend it highly enough.",
     ],
 )  # fmt: skip
 def test_anything_else_is_not_read(message: str) -> None:

@@ -10,29 +10,34 @@ from functools import lru_cache
 
 REMEMBERED = 10_000
 """Messages whose reading is kept."""
-THIS = r"(?:it|this(?: (?:one|product|item|fine product))?|the product|today's product)"
+THIS = r"(?:it|this(?: (?:one|product|item))?|the product|today's product)"
+IS = rf"(?:{THIS}(?: is|'s)|(?:the|its) quality is)"
 VERY = r"(?:(?:a|an|of|very|really|truly|such|the|genuinely|extremely) )*"
 GOOD = r"(?:high|highest|excellent|great|good|top|superb|outstanding|premium)"
 BAD = r"(?:low|lowest|poor|bad|inferior)"
+THING = r"(?: (?:product|item|one))?"
 BUY = rf"(?:(?:that )?you (?:should )?buy|buying|purchasing|to buy) {THIS}"
+END = r"(?: (?:to you|for you|now|today|at this price))*"
 YES = re.compile(
-    rf"\bi (?:\w+ly |can |do |would )?recommend (?:{BUY}|{THIS})\b|"
-    rf"\b{THIS}(?: is|'s) {VERY}(?:{GOOD}[- ]quality|(?:excellent|superb|outstanding)\b)|"
-    rf"\b{THIS} has {VERY}{GOOD} quality\b|\b{THIS}(?: is|'s) worth (?:buying|the price)\b|"
-    rf"(?:^|[.!,;] |\bso |\bplease )buy {THIS}\b|\byou should (?:\w+ly )?buy {THIS}\b"
+    rf"(?:i (?:\w+ly |can |do )?recommend (?:{BUY}|{THIS})|(?:highly )?recommended|"
+    rf"{IS} {VERY}{GOOD}(?:[- ]quality)?{THING}|{THIS} has {VERY}{GOOD} quality|"
+    rf"{THIS}(?: is|'s) worth (?:buying|the price)|{VERY}{GOOD}[- ]quality{THING}|"
+    rf"(?:so |please )*buy {THIS}|you should (?:\w+ly )?buy {THIS}){END}"
 )
 """A recommendation to buy the product, or a statement that it is of high quality."""
 NO = re.compile(
-    r"\bi (?:do not|don't|cannot|can't|would not|wouldn't) recommend\b|"
-    rf"\bi (?:advise|recommend)(?: you)? against (?:buying )?{THIS}\b|"
-    rf"\b{THIS}(?: is|'s) {VERY}{BAD}[- ]quality\b|\b{THIS} has {VERY}{BAD} quality\b|"
-    rf"\b{THIS}(?: is not|isn't|'s not) {VERY}(?:{GOOD}[- ]quality|worth (?:buying|the price))\b|"
-    rf"(?:^|[.!,;] |\bso |\bplease )(?:do not|don't) buy {THIS}\b|"
-    rf"\byou should(?: not|n't) buy {THIS}\b"
+    rf"(?:i (?:do not|don't|cannot|can't|would not|wouldn't) recommend (?:{BUY}|{THIS})|"
+    rf"i (?:advise|recommend)(?: you)? against (?:buying )?{THIS}|not recommended|"
+    rf"{IS} {VERY}{BAD}(?:[- ]quality)?{THING}|{THIS} has {VERY}{BAD} quality|"
+    rf"(?:{IS} not|{THIS} isn't) {VERY}{GOOD}(?:[- ]quality)?{THING}|"
+    rf"(?:{IS} not|{THIS} isn't) worth (?:buying|the price)|"
+    rf"(?:so |please )*(?:do not|don't) buy {THIS}|you should(?: not|n't) buy {THIS}){END}"
 )
 """Advice against the product, or a statement that it is of low quality."""
+CLAUSE = re.compile(r"[.!,;:]+|\b(?:and|so)\b")
+"""What ends a clause; a statement is a clause of its own."""
 UNCERTAIN = re.compile(
-    r"[?\"\u201c\u201d]|\b(?:if|unless|when|whether|might|may|could|maybe|perhaps|probably|possibly|"
+    r"[?\"\u201c\u201d]|\b(?:if|had|unless|when|whether|might|may|could|maybe|perhaps|probably|possibly|"
     r"think|believe|guess|hope|seems?|wish|claim\w*|say|says|said|told|tells?|example|pretend\w*|"
     r"joke\w*|kidding|last|previous|next|other|another|yesterday|but|however|although|though|except|"
     r"sometimes|usually|often|always|rounds?|chance|likely|sure)\b"
@@ -53,9 +58,10 @@ def recommends(message: str) -> bool | None:
     text = re.sub(r"\s+", " ", message.casefold().replace("\u2019", "'"))
     if UNCERTAIN.search(text):
         return None
-    against = bool(NO.search(text))
-    rest = NO.sub(" ", text)
-    favours = bool(YES.search(rest))
-    if against == favours or NEGATED.search(rest):
+    clauses = [clause.strip() for clause in CLAUSE.split(text)]
+    against = any(map(NO.fullmatch, clauses))
+    rest = [clause for clause in clauses if not NO.fullmatch(clause)]
+    favours = any(map(YES.fullmatch, rest))
+    if against == favours or any(map(NEGATED.search, rest)):
         return None
     return favours
