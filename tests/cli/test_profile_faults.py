@@ -165,6 +165,20 @@ def test_a_profile_that_is_interrupted_says_what_is_kept(
     assert names(tmp_path) == {"cheaptalk.sqlite"}
 
 
+def test_gates_of_a_profile_without_matches_are_errors_for_ci(
+    profiled: Profiled, tmp_path: Path, no_waits: None
+) -> None:
+    with agent_server(lambda _: {"crash": 1 // 0}) as url:
+        done = profiled(
+            f"agent/me@{url}", "--require", "earned >= 0.4", "--junit", "gates.xml"
+        )  # fmt: skip
+    assert done.status == 4
+    suite = (tmp_path / "gates.xml").read_text(encoding="utf-8")
+    assert 'tests="1" failures="0" errors="1"' in suite
+    assert "<error" in suite
+    assert "no match of me has ended" in suite
+
+
 def test_an_agent_that_is_not_there_is_told_soon_and_with_the_cure(
     profiled: Profiled, tmp_path: Path, no_waits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 import cheaptalk as ct
 from cheaptalk.games import Persuasion
+from cheaptalk.games.persuasion.events import Pitch, Purchase
 from cheaptalk.profiles.conduct import Turn, _first_lapse, _over_products, conduct
 from cheaptalk.rules import Chance, Result, game_box, play
 from tests.fakes import study
@@ -75,3 +76,21 @@ def test_a_seller_lies_only_about_products_of_low_quality(seller: str, share: in
     low = deal.qualities.count(False)
     assert 0 < low < 10
     assert (found["tempted"], found["deceived"]) == (low, share * low)
+
+
+@pytest.mark.parametrize(
+    ("pitch", "counts"), [("It is excellent.", (1, 1, 0)), ("Have a look.", (0, 0, 1))]
+)
+def test_a_pitch_about_a_bad_product_is_a_lie_or_unread(
+    pitch: str, counts: tuple[int, int, int]
+) -> None:
+    game = Persuasion(signal="text", horizon=10)
+    deal = game.deal(Chance("lies"))
+    players = {"alice": lambda _: Pitch(message=pitch), "bob": lambda _: Purchase(decision="no")}
+    table = play(game, deal, "lies", players)
+    found = _over_products(Result(game, deal, table.outcome, lambda: table.given), "alice")
+    low = deal.qualities.count(False)
+    assert 0 < low < 10
+    assert tuple(found[key] for key in ("tempted", "deceived", "unread")) == tuple(
+        low * count for count in counts
+    )

@@ -90,6 +90,16 @@ def test_a_value_that_never_varied_is_extrapolated_up_to_the_size_that_decides()
     assert "too few instances" in decision_on(never, "small", "earned <= 0.001").cure
 
 
+def test_the_quantile_of_an_interval_narrows_with_the_instances_too() -> None:
+    """The root of the instances alone said that standard is too small for a limit this near."""
+    values = spread(26, 0.5, 0.2)
+    small = decision_on(values, "small", "earned >= 0.5").held
+    assert small is not None
+    reach = 0.5 - (small.low or 0)
+    assert decision_on(values, "small", f"earned >= {0.5 - 0.438 * reach}").size == "standard"
+    assert decision_on(values, "small", f"earned >= {0.5 - 0.41 * reach}").size == "large"
+
+
 @pytest.mark.parametrize(
     ("written", "result"), [("findings >= 0", "pass"), ("findings <= -1", "fail")]
 )

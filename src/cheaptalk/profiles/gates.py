@@ -271,17 +271,16 @@ def status(decisions: list[Decision]) -> int:
     return STATUS[worst]
 
 
-def junit(profile: Profile, decisions: list[Decision]) -> str:
-    """Gates as JUnit XML: an undecided gate is an error, so that no tool shows it as passed."""
-    found = [one.verdict for one in decisions]
+def junit(player: str, decisions: Sequence[Decision]) -> str:
+    """Return gates as JUnit XML; an undecided gate is an error, so that no tool shows a pass."""
+    verdicts = [decision.verdict for decision in decisions]
     suite = ElementTree.Element(
-        "testsuite", name=f"profile of {profile.player}", tests=str(len(found)),
-        failures=str(found.count(Verdict.FAIL)), errors=str(found.count(Verdict.CANNOT_TELL)),
+        "testsuite", name=f"profile of {player}", tests=str(len(verdicts)),
+        failures=str(verdicts.count(Verdict.FAIL)),
+        errors=str(verdicts.count(Verdict.CANNOT_TELL)),
     )  # fmt: skip
     for one in decisions:
-        case = ElementTree.SubElement(
-            suite, "testcase", name=str(one.gate), classname=profile.player
-        )
+        case = ElementTree.SubElement(suite, "testcase", name=str(one.gate), classname=player)
         if one.verdict is not Verdict.PASS:
             kind = "failure" if one.verdict is Verdict.FAIL else "error"
             ElementTree.SubElement(case, kind, message=str(one))

@@ -15,7 +15,7 @@ from cheaptalk.studies import money
 from cheaptalk.text import FEW_MARK, fixed
 
 MOST_PLACES = 5
-"""Decimals of a share that is close to 0 or 1."""
+"""The most decimals of a share that is close to 0 or 1."""
 
 
 class Summary(NamedTuple):
@@ -138,7 +138,7 @@ def _smallest(profile: Profile, examined: Examination, times: int) -> str:
 
 
 def _next(profile: Profile, examined: Examination) -> str:
-    """What the next larger size adds and costs; empty without one, or while matches are left."""
+    """Return what the next larger size adds and costs; empty without one or with matches left."""
     size = next(iter(profile.battery.larger(profile.size)), None)
     if size is None or profile.unplayed:
         return ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -146,7 +146,7 @@ def profile(
         if notice := _if_asked_nothing(label, entry, played):
             say(notice, to=errors if against else err, whole=True)
         with ct.Store.open(store) as opened, err.status(f"{label}: reading matches"):
-            with _unplayed():
+            with _unplayed(label, gates, junit):
                 found = ct.profiles.profile_of(opened, study.name, label, entry, chosen, size)
             other_games = played.rest if options.game else 0
             to_play = played.left + played.rest - other_games
@@ -160,9 +160,7 @@ def profile(
             held = ct.profiles.Held(decisions, since, changed, apart)
             ct.profiles.write_profile(opened, found, page, held=held, viewer=viewer)
     found.write(file)
-    if junit is not None:
-        with whole_file(junit) as xml:
-            xml.write(ct.profiles.junit(found, decisions))
+    _write_junit(junit, label, decisions)
     if options.json:
         print_json(found.as_json() | {
             "gates": [_plain(one) for one in decisions],
@@ -209,9 +207,17 @@ def _if_asked_nothing(label: str, entry: ct.players.RosterEntry, played: ct.Prog
     )
 
 
+def _write_junit(file: Path | None, label: str, decisions: Sequence[ct.profiles.Decision]) -> None:
+    if file is not None:
+        with whole_file(file) as xml:
+            xml.write(ct.profiles.junit(label, decisions))
+
+
 @contextmanager
-def _unplayed() -> Iterator[None]:
+def _unplayed(label: str, gates: Sequence[ct.profiles.Gate], junit: Path | None) -> Iterator[None]:
     """End with :data:`UNPLAYED` and the reason if no match of the player has ended.
+
+    All gates are then undecided in the JUnit file.
 
     Raises:
         Exit: none has.
@@ -220,6 +226,14 @@ def _unplayed() -> Iterator[None]:
         yield
     except ct.profiles.NothingPlayed as error:
         say(f"error: {error}", to=errors, whole=True)
+        _write_junit(
+            junit,
+            label,
+            [
+                ct.profiles.Decision(gate, ct.profiles.Verdict.CANNOT_TELL, None, why=str(error))
+                for gate in gates
+            ],
+        )
         raise typer.Exit(UNPLAYED) from None
 
 

@@ -1,9 +1,9 @@
-"""Numbers of items that a message plainly states of the match that is being played.
+"""Read the numbers of items that a message states about the current match.
 
-A number counts as stated only in a sentence about the present pool, or about what a player takes,
+A number counts only in a plain sentence about the pool, or about the items that a player takes,
 has, wants or is offered now: "there are 2 hats", "I take 2 hats", "2 hats for you". Conditions,
-negations, questions, quotations, reports of other games or people and everything else are not
-read, because a claim that is misread would accuse a player of a false statement.
+negations, questions, quotations and reports of other games or people are not read, because a
+misread claim would accuse a player of a false statement.
 """
 
 import re
@@ -26,7 +26,7 @@ SENTENCE = re.compile(r"(?:[^.!?]|\.(?=\d))+[.!?]*")
 UNCERTAIN = "|".join(
     (
         # conditions, hypotheses and hedges
-        r"if|unless|whether|when\w*|suppos\w+|imagin\w+|assum\w+|hypothe\w+|could|might|may|should",
+        r"if|given|unless|whether|when\w*|suppos\w+|imagin\w+|assum\w+|hypothe\w+|could|might|may|should",
         r"(?:would|'d)(?! (?:(?:really|just) )?(?:like|love|prefer)\b)|wish|hope|dream|example",
         r"maybe|perhaps|possibly|probably|think|thought|believe|guess|doubt|bet",
         # negations and comparisons; "no books" is a count
@@ -43,7 +43,7 @@ UNCERTAIN = "|".join(
         r"(?<!this )(?<!our )(?:games?|match(?:es)?|rounds?)",
     )
 )
-"""Words that make a sentence no plain statement about this match."""
+"""Words after which a sentence is no plain statement about this match."""
 ELSEWHERE = (
     r"(?:^|[,;:] ?| and | but )(?:in|at|by|during|under|with|for|as|to)"
     r"(?! (?:this|return|exchange|the pool|our pool|me|you|us)\b) "
@@ -53,7 +53,7 @@ UNREAD = re.compile(rf"[?\"]|(?<!\w)'|'(?!\w)|\b(?:{UNCERTAIN})\b|{ELSEWHERE}")
 BREAK = re.compile(
     r"[,;:()]| [-\N{EN DASH}\N{EM DASH}] |\b(?:and|but|so|while|then|because|since|plus)\b"
 )
-"""What separates the parts of a sentence."""
+"""A separator between the parts of a sentence."""
 COUNT = rf"(?P<number>{NUMBER}) (?:more |of the )?(?P<kind>{KIND})"
 ITEMS = rf"(?:(?:the |all |exactly |only |just )*{COUNT}|{ALL} {KIND})"
 PADDING = r"(?:(?:hi|hello|hey|ok|okay|yes|well|sure|great|please|thanks|thank you|deal|agreed) )*"
@@ -72,13 +72,13 @@ STATED = "|".join(
         r"(?:the|our|this) (?:pool|pile|table) (?:has|holds|contains|is|consists of)",
     )
 )
-"""What begins a plain statement; items follow."""
+"""The beginning of a plain statement; items follow."""
 HERE = r"(?:on the table|in (?:the|our) pool|here|available|to (?:share|split|divide)|left)"
 CLOSED = (
     r" (?:(?:are|is) )?(?:enough )?(?:to|for) (?:me|you|us)"
     rf"| (?:are|is) (?:{HERE}|mine|yours|enough)"
 )
-"""What makes a plain statement of the items in front of it."""
+"""Words that turn the items in front of them into a plain statement."""
 AFTER = rf" (?:{HERE}|in (?:total|all|exchange|return|this game)|altogether|please|each|too)"
 PART = re.compile(
     rf"{PADDING}(?:in this (?:game|match) )?(?P<stated>(?:{STATED}) )?{ITEMS}"
@@ -88,8 +88,7 @@ PART = re.compile(
 
 @lru_cache(maxsize=REMEMBERED)
 def stated_counts(message: str) -> tuple[tuple[str, int], ...]:
-    """Return the numbers of items that a message plainly states: the word for the items, and how
-    many.
+    """Return the items that a message plainly states, as pairs of their word and their number.
 
     >>> stated_counts("I take 2 books and 1 hat. If I had 3 hats, I would give you one.")
     (('books', 2), ('hat', 1))

@@ -122,7 +122,7 @@ def inconsistencies(context: Context, moves: Sequence[Move]) -> Iterator[Inconsi
 def names_too_many(message: str, counts: Triple) -> bool:
     """Whether a message plainly states more items of a kind than there are.
 
-    What counts as stated: :func:`.stated_counts`.
+    See :func:`.stated_counts` for the sentences that are read.
     """
     return any(number > counts[kind_of(noun)] for noun, number in stated_counts(message))
 

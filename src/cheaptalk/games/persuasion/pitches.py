@@ -1,4 +1,4 @@
-"""What a seller's message plainly says of a product: that it is good, that it is bad, or neither.
+"""Read from a seller's message whether it recommends a product, advises against it, or neither.
 
 Only plain statements count. A message with a condition, a hedge, a question, a quotation, a word
 about another product or statements of both kinds is not read, because a message that is misread
@@ -6,10 +6,7 @@ would accuse a seller of a false statement.
 """
 
 import re
-from functools import lru_cache
 
-REMEMBERED = 10_000
-"""Messages whose reading is kept."""
 THIS = r"(?:it|this(?: (?:one|product|item))?|the product|today's product)"
 IS = rf"(?:{THIS}(?: is|'s)|(?:the|its) quality is)"
 VERY = r"(?:(?:a|an|of|very|really|truly|such|the|genuinely|extremely) )*"
@@ -35,18 +32,17 @@ NO = re.compile(
 )
 """Advice against the product, or a statement that it is of low quality."""
 CLAUSE = re.compile(r"[.!,;:]+|\b(?:and|so)\b")
-"""What ends a clause; a statement is a clause of its own."""
+"""The end of a clause; a statement is a clause of its own."""
 UNCERTAIN = re.compile(
-    r"[?\"\u201c\u201d]|\b(?:if|had|unless|when|whether|might|may|could|maybe|perhaps|probably|possibly|"
+    r"[?\"\u201c\u201d]|\b(?:if|had|unless|when|whether|might|may|could|maybe|perhaps|possibly|probably|"
     r"think|believe|guess|hope|seems?|wish|claim\w*|say|says|said|told|tells?|example|pretend\w*|"
     r"joke\w*|kidding|last|previous|next|other|another|yesterday|but|however|although|though|except|"
     r"sometimes|usually|often|always|rounds?|chance|likely|sure)\b"
 )
-"""Words that make a message no plain statement about this product."""
+"""Words after which a message is no plain statement about this product."""
 NEGATED = re.compile(r"\b(?:not|no|never|nor|nobody|none|\w+n't|cannot|without|hardly)\b")
 
 
-@lru_cache(maxsize=REMEMBERED)
 def recommends(message: str) -> bool | None:
     """Return whether a seller's message recommends the product; None if it says neither plainly.
 

@@ -59,7 +59,13 @@ class Condition(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """A way in which a player ends a match: the key and title of the weakness, and two verbs."""
+    """A way to end a match, such as a crash.
+
+    Attributes:
+        key, title: of the weakness.
+        does: the verb of the player in a title, such as "crashes".
+        done: the verb of the matches in a sentence, such as "failed".
+    """
 
     key: str
     title: str
@@ -78,8 +84,8 @@ def ending_trials(
 
     Half of the level is for a share of matches above :data:`LIMIT`, half for a condition in which
     requests end a match more often than in all others (Fisher's exact test over requests,
-    Bonferroni over conditions). Matches with more requests fail more often, so matches would not
-    do.
+    Bonferroni over conditions). The test counts requests, because matches with more requests end
+    early more often.
 
     Args:
         own: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
@@ -111,9 +117,8 @@ def _ending_trial(ending: Ending, matches: pl.DataFrame, battery: Battery) -> Tr
     p = min(1.0, 2 * more_often(hits, of, LIMIT), p_worst)
     title, variant, effect = ending.title, "", share_estimate(hits, of)
     sentence = f"{hits} of {of} matches {ending.done} ({counted(requests, 'request')})"
-    if hits:
-        sentence += ", in no condition more often than chance explains"
-    if worst is not None and p_worst <= LEVEL:
+    named = worst is not None and p_worst <= LEVEL
+    if worst is not None and named:
         title, variant = f"{ending.does} {_where(worst, battery)}", worst.name
         effect = share_estimate(worst.hits, worst.matches)
         rest = requests - worst.requests
@@ -124,7 +129,7 @@ def _ending_trial(ending: Ending, matches: pl.DataFrame, battery: Battery) -> Tr
         )
     hit = matches.filter(pl.col("hit") > 0)
     if hits:
-        sentence += f", {games_of(hit)}"
+        sentence += f", {games_of(hit)}" + ("" if named else "; no condition stands out")
     if reasons := hit["reason"].drop_nulls().mode().sort().to_list():
         sentence += f"; most often: {shorten(reasons[0], REASON, placeholder=' ...')}"
     outcome = Weakness(

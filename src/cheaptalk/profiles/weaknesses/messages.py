@@ -93,7 +93,7 @@ def _of_condition(played: Conditions, name: str, key: str, plain: list[str]) -> 
 
 
 def _sentence(rows: pl.DataFrame, noise: pl.DataFrame, name: str, late: bool) -> str:
-    """What a condition changed: earnings, early agreements, and courses, beside its control.
+    """Return the changes in earnings, early agreements and courses, each beside its control.
 
     The earnings come first if their interval excludes 0, and the courses otherwise.
     """

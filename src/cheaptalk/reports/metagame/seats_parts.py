@@ -69,7 +69,11 @@ def answer(one: SeatsAnalysis) -> Answer:
     named = [
         f"{called(pair.row)} as {capital(one.seats[0])} with {called(pair.column)} as "
         f"{capital(one.seats[1])}"
-        + (f" (so in {100 * pair.support:.0f} % of draws)" if pair.support and not why else "")
+        + (
+            f" (so in {100 * pair.support:.0f} % of draws)"
+            if pair.support is not None and not why
+            else ""
+        )
         for pair in stable[:3]
     ]
     more = f", and from {len(stable) - 3} other pairs" if len(stable) > 3 else ""
