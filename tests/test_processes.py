@@ -2,7 +2,9 @@
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -29,3 +31,18 @@ def test_whoever_waits_hears_of_a_lost_process_whatever_was_taken_back(tmp_path:
     sign = tmp_path / "now"
     with pytest.raises(CheaptalkError, match="a process was killed"):
         lose_one()
+
+
+def test_an_interrupt_ends_a_pool_whose_pipe_is_full_of_work() -> None:
+    """Before Python 3.11.5 Ctrl-C hung: a thread of the pool wrote work that nobody read."""
+
+    def interrupt() -> None:
+        with suppress(KeyboardInterrupt), processes(2, "ask for none") as pool:
+            for _ in range(6):
+                pool.submit(len, bytes(1_000_000))
+            raise KeyboardInterrupt
+
+    stopping = Thread(target=interrupt, daemon=True)
+    stopping.start()
+    stopping.join(60)
+    assert not stopping.is_alive()

@@ -71,16 +71,27 @@ def processes(count: int, lost: str) -> Iterator[Processes]:
     try:
         yield Processes(pool)
     except BrokenProcessPool:
+        _abandon(pool)
         raise CheaptalkError(f"a process was killed, {_perhaps()}; {lost}") from None
     except BaseException:
-        for one in [*(pool._processes or {}).values()]:  # as kill_workers does from Python 3.14 on
-            one.kill()  # nobody waits for what they do
-        if pool._result_queue is not None:  # else what one has half told is waited for, for ever
-            pool._result_queue._writer.close()  # type: ignore[attr-defined] # of no public name
+        _abandon(pool)
         raise
     finally:
         with undisturbed():
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _abandon(pool: ProcessPoolExecutor) -> None:
+    """Kill the processes of a pool, and close the ends of its pipes that they leave open.
+
+    Otherwise the pool's threads wait forever: one for the rest of a result, and before Python
+    3.11.5 another for a reader of the work that is still in its pipe.
+    """
+    for process in [*(pool._processes or {}).values()]:  # as kill_workers does since Python 3.14
+        process.kill()
+    for queue, end in (("_result_queue", "_writer"), ("_call_queue", "_reader")):  # not public
+        if getattr(pool, queue) is not None:
+            getattr(getattr(pool, queue), end).close()
 
 
 def _perhaps() -> str:
