@@ -14,6 +14,7 @@ from cheaptalk.reports.study.answers import answer, margins
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.statistics.planning import growth_for_power
 from tests.fakes import install_game
+from tests.statistics.hall import wider_interval
 from tests.toys import BOX
 
 PLACES = {"left": "left", "right": "right"}
@@ -63,7 +64,8 @@ def test_only_the_second_player_is_called_the_next() -> None:
     game = played(20, ann=lambda _: 3.0, bob=lambda deal: 1.0 + deal % 2 / 100,
                   cat=lambda deal: deal % 2 * 1.9)  # fmt: skip
     assert "2.050 more than cat (simultaneous" in answer(game).text
-    game = played(20, ann=lambda _: 3.0, bob=lambda deal: 1.0 + deal % 2, cat=lambda _: 0.5)
+    game = played(20, ann=lambda _: 3.0, bob=lambda deal: 1.0 + deal % 2,
+                  cat=lambda deal: 0.5 + deal % 2 / 100)  # fmt: skip
     assert "1.500 more than the next, bob (simultaneous" in answer(game).text
 
 
@@ -76,10 +78,8 @@ def test_deals_that_move_both_alike_leave_the_difference_sure() -> None:
     (margin,) = margins(game, "left")
     difference = ours - theirs
     assert margin.size == pytest.approx(difference.mean())
-    width = 2.0452296 * difference.std(ddof=1) / 30**0.5  # Student's t of 29 degrees
-    assert (margin.low, margin.high) == pytest.approx(
-        (margin.size - width, margin.size + width), rel=1e-6
-    )
+    expected = wider_interval((difference - difference.mean()) / 30, margin.size, 29)
+    assert (margin.low, margin.high) == pytest.approx(expected, rel=1e-6)
 
 
 def test_what_cannot_be_told_yet_says_how_many_matches_would_tell() -> None:
@@ -98,11 +98,12 @@ def test_what_cannot_be_told_yet_says_how_many_matches_would_tell() -> None:
     assert next(margins(many, "left")).told
 
 
-def test_what_never_varied_is_always_so_and_one_deal_tells_nothing() -> None:
-    always = played(12, ann=lambda _: 2.0, bob=lambda _: 1.0)
-    assert (
-        "ann did best as Left: Payoff Left 2.000, 1.000 more than bob (the same on every deal)"
-        in (answer(always).text)
+def test_what_never_varied_is_said_of_these_deals_and_one_deal_tells_nothing() -> None:
+    always = played(12, ann=lambda _: 2.0, bob=lambda _: 1.9)
+    assert answer(always).text.startswith(
+        "On these 12 deals ann got most as Left: Payoff Left 2.000, 0.100 more than bob (the same "
+        "on every deal, 95 % interval -0.364 to 0.520). That does not show that it does best on "
+        "other deals. "
     )
     once = played(1, ann=lambda _: 2.0, bob=lambda _: 1.0)
     assert "cannot be told yet: ann (Payoff Left 2.000) is 1.000 ahead of bob (one deal); more" in (
@@ -123,7 +124,7 @@ def test_equal_means_are_a_tie_of_the_sample() -> None:
     )
     even = played(12, ann=lambda _: 1.0, bob=lambda _: 1.0)
     assert "on these 12 deals; that does not show that they are equal" in answer(even).text
-    assert "0.000 (the same on every deal)" in answer(even).text
+    assert "0.000 (the same on every deal, 95 % interval -0.442 to 0.442)" in answer(even).text
     alike = played(12, ann=lambda _: 1.0, bob=lambda _: 1.0, cat=lambda _: 1.0)
     assert answer(alike).text.startswith("All 3 players have the same mean as Left")
     both = dict.fromkeys(("ann", "bob"), lambda _: 1.0) | {"cat": lambda _: 0.5}
@@ -167,15 +168,8 @@ def test_the_best_of_equals_is_named_in_few_studies() -> None:
     assert named / studies <= ALPHA
 
 
-def test_a_constant_lead_on_few_deals_is_no_certain_one() -> None:
-    game = played(4, ann=lambda _: 2.0, bob=lambda _: 1.0)
-    assert "Who does best as Left cannot be told yet: ann" in answer(game).text  # 2 / 2 ** 4
-    five = {f"p{place}": (lambda got: lambda _: got)(float(place)) for place in range(5)}
-    assert "cannot be told yet" in answer(played(7, **five)).text  # 2 / 2 ** 7 > 0.05 / 4
-
-
-def test_a_lead_that_only_configurations_move_is_as_certain_as_their_instances_make_it() -> None:
-    """Leads of both signs that are the same on each deal were said to need more matches."""
+def test_a_constant_lead_is_certain_if_no_unseen_outcome_could_reverse_it() -> None:
+    """Leads of both signs that are the same on each deal of a configuration."""
     leads = {"c1": 0.4, "c2": 0.1, "c3": -0.2}
 
     def told(instances: int) -> tuple[bool, str]:
@@ -183,13 +177,12 @@ def test_a_lead_that_only_configurations_move_is_as_certain_as_their_instances_m
             [{"configuration": name, "deal": deal, "who": who, "x": lead * (who == "a")}
              for name, lead in leads.items() for deal in range(instances) for who in "ab"]
         )  # fmt: skip
-        (margin,) = margins_over(rows, "who", "x", [("a", 0.1), ("b", 0.0)])
+        (margin,) = margins_over(rows, "who", "x", [("a", 0.1), ("b", 0.0)], (-0.2, 1.0))
         return margin.told, margin.within(2)
 
-    assert told(4) == (True, " (the same on every deal of each configuration)")  # 2 ** -(3 * 3)
-    assert told(2) == (  # 2 ** -3: three pairs of instances agree by chance in one of eight studies
-        False, " (the same on every deal of each configuration, on only 6 deals)"
-    )  # fmt: skip
+    same = " (the same on every deal of each configuration, 95 % interval"
+    assert told(20) == (True, f"{same} 0.03 to 0.16)")  # (1.2 / 1.3) ** 58 < 0.05
+    assert told(2) == (False, f"{same} -0.59 to 0.68, on only 6 deals)")
 
 
 def test_a_lead_with_one_degree_of_freedom_is_inconclusive() -> None:
@@ -214,9 +207,11 @@ def test_margins_keep_to_what_a_difference_can_be() -> None:
 
 
 def test_roles_of_a_game_share_one_rate_of_false_winners() -> None:
+    noise = np.random.default_rng(1).normal(size=9)
+    symmetric = np.array([1, -1, 1, -1, 1, -1, 1, -1, 0])
     rows = pl.DataFrame({
         "configuration": "c", "deal": [*range(9)] * 2, "who": ["a"] * 9 + ["b"] * 9,
-        "x": np.random.default_rng(1).normal(size=18),
+        "x": [*(noise + symmetric), *noise],
     })  # fmt: skip
     ranked = [(name, rows.filter(who=name)["x"].to_numpy().mean()) for name in "ab"]
     ranked.sort(key=lambda pair: -pair[1])
@@ -260,3 +255,52 @@ def test_players_who_met_different_opponents_are_not_ranked() -> None:
         "Only players of one set are comparable: {ann, bob}."
     )
     assert "did best as Left" not in text
+
+
+def test_a_constant_player_is_not_named_ahead_of_a_lottery_with_the_same_mean() -> None:
+    """A sign test named the constant player in most studies in which the lottery paid nothing."""
+    got = {("a", deal): 0.1 for deal in range(10)} | {("b", deal): 0.0 for deal in range(10)}
+    rows = pl.DataFrame([
+        {"configuration": "c", "deal": deal, "who": who, "x": x} for (who, deal), x in got.items()
+    ])  # fmt: skip
+    ranked = [("a", 0.1), ("b", 0.0)]
+    (margin,) = margins_over(rows, "who", "x", ranked, (0.0, 1.0))
+    assert not margin.told
+    unseen = 1 - 0.05 ** (1 / 10)
+    assert margin.low == pytest.approx(0.1 - unseen * 1.1)
+    (unbounded,) = margins_over(rows, "who", "x", ranked)
+    assert (unbounded.told, unbounded.low) == (False, None)
+    always = played(10, ann=lambda _: 2.0, bob=lambda _: 1.9)
+    assert "did best" not in answer(always).text
+
+
+def test_a_player_whose_matches_fail_on_poor_instances_is_not_better() -> None:
+    """Payoffs that the instance alone decides were reported as a lead of the one who failed."""
+    luck = np.random.default_rng(5).normal(size=30)
+    game = scores(
+        [("ann", deal, x) for deal, x in enumerate(luck)]
+        + [("bob", deal, x) for deal, x in enumerate(luck) if x > 0]
+    )
+    (margin,) = margins(game, "left")
+    assert (margin.size, margin.told, margin.matched) == (0, False, True)
+    assert margin.deals == (luck > 0).sum()
+    assert answer(game).text.startswith("Who does best as Left cannot be told: bob")
+    assert "but is level with ann on what both played, " in answer(game).text
+
+
+def test_a_player_who_played_a_rich_configuration_more_often_is_not_better() -> None:
+    noise = np.random.default_rng(6)
+    counts = {("a", "rich"): 4, ("a", "poor"): 16, ("b", "rich"): 16, ("b", "poor"): 4}
+    rows = pl.DataFrame([
+        {"configuration": name, "deal": f"{who}{deal}", "who": who,
+         "x": noise.normal() + 9 * (name == "rich")}
+        for (who, name), count in counts.items() for deal in range(count)
+    ])  # fmt: skip
+    means = dict(rows.group_by("who").agg(pl.col("x").mean()).iter_rows())
+    assert means["b"] > means["a"] + 4
+    (margin,) = margins_over(rows, "who", "x", [("b", means["b"]), ("a", means["a"])])
+    within = rows.group_by("configuration").agg(
+        pl.col("x").filter(who="b").mean() - pl.col("x").filter(who="a").mean()
+    )["x"].mean()  # fmt: skip
+    assert margin.size == pytest.approx(within)
+    assert not margin.told

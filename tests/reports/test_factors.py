@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from scipy import stats
 
 import cheaptalk as ct
 from cheaptalk.reports.recipes.parts import Answer, Charts
@@ -13,6 +12,7 @@ from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.reports.study.factors import factor_results
 from cheaptalk.reports.study.scores import GameScores
 from tests.fakes import install_game
+from tests.statistics.hall import wider_interval
 from tests.toys import BOX
 
 PLACES = {"left": "left", "right": "right"}
@@ -94,9 +94,10 @@ def test_t_of_a_main_effect_is_that_of_the_instances_mean_differences() -> None:
     row = shown(game)[1].row(by_predicate=pl.col("name") == "model b", named=True)
     assert row["effect"] == pytest.approx(by_instance.mean())
     assert row["effect"] / row["effect.error"] == pytest.approx(t)
-    assert row["p"] == pytest.approx(2 * stats.t.sf(abs(t), 29))
-    half = stats.t.ppf(0.975, 29) * row["effect.error"]
-    assert row["effect.low"] == pytest.approx(row["effect"] - half)
+    off = (by_instance - by_instance.mean()) / 30
+    limits = wider_interval(off, by_instance.mean(), 29)
+    assert (row["effect.low"], row["effect.high"]) == pytest.approx(limits)
+    assert wider_interval(off, row["effect"], 29, 1 - row["p"])[0] == pytest.approx(0, abs=1e-6)
 
 
 def constant(instances: int) -> GameScores:

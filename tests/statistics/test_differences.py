@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cheaptalk.statistics.differences import constant_p_of_instances, two_sided_p
+from cheaptalk.statistics.differences import constant_p_of_instances, difference_limits, two_sided_p
 
 
 def instances(parts: dict[str, list[float]]) -> pl.DataFrame:
@@ -62,3 +62,23 @@ def test_matches_of_one_participant_are_not_many_observations() -> None:
 def test_an_unknown_error_tests_nothing() -> None:
     assert two_sided_p(1.0, None, 19.0) is None
     assert two_sided_p(1.0, 0.0, 19.0) is None
+
+
+@pytest.mark.parametrize("difference", [-2.0, 2.0])
+@pytest.mark.parametrize("skew", [-4.0, -0.3, 0.0, 0.3, 4.0])
+def test_the_interval_at_the_level_of_the_p_value_ends_at_zero(
+    difference: float, skew: float
+) -> None:
+    p = two_sided_p(difference, 0.5, 9.0, skew=skew)
+    assert p is not None
+    low, high = difference_limits(difference, 0.5, 9.0, 1 - p, skew=skew)
+    assert low is not None
+    assert min(abs(low), abs(high)) == pytest.approx(0, abs=1e-9)
+
+
+def test_a_rare_large_loss_widens_the_interval_of_a_lead_and_a_rare_large_gain_does_not() -> None:
+    plain, loss, gain = (two_sided_p(2.0, 0.5, 9.0, skew=skew) for skew in (0.0, -0.3, 0.3))
+    assert plain is not None
+    assert loss is not None
+    assert loss > 2 * plain
+    assert gain == plain

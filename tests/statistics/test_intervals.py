@@ -7,14 +7,16 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import optimize, stats
+from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from cheaptalk.statistics import StatisticsError, mean_intervals
 from cheaptalk.statistics.intervals import CONSTANT, ONE_CLUSTER
+from tests.statistics.hall import halls_interval
 
 COLUMNS = [
     "cell", "measure", "n", "clusters", "mean", "freedom", "error", "low", "high", "wanted", "note",
+    "skew",
 ]  # fmt: skip
 
 
@@ -68,21 +70,6 @@ def freedom_of(sizes: np.ndarray) -> float:
     off = np.eye(len(sizes)) - shares
     form = off.T @ np.diag(shares**2) @ off
     return float(np.trace(form) ** 2 / np.trace(form @ form))
-
-
-def halls_interval(
-    off: np.ndarray, mean: float, level: float, freedom: float
-) -> tuple[float, float]:
-    """Hall's interval of clusters' deviations, by looking for where his polynomial is t."""
-    t = stats.t.ppf((1 + level) / 2, freedom)
-    skew = np.clip((off**3).sum() / (off**2).sum() ** 1.5, -0.9 / t, 0.9 / t)
-    error = ((off**2).sum() * len(off) / (len(off) - 1)) ** 0.5
-
-    def polynomial(y: float, wanted: float) -> float:
-        return float(y + skew * y**2 / 3 + skew**2 * y**3 / 27 + skew / 6 - wanted)
-
-    ends = [mean - error * optimize.brentq(polynomial, -99, 99, args=(one,)) for one in (t, -t)]
-    return ends[0], ends[1]
 
 
 def test_covers_the_truth_as_often_as_it_says_and_only_because_it_clusters() -> None:

@@ -182,14 +182,28 @@ def test_equal_players_are_seldom_surely_first_in_thin_strata(binary: bool) -> N
     assert first <= 11  # about 20 with the draws of whole strata and a normal quantile
 
 
-def test_a_difference_that_never_varied_is_sure_after_enough_instances_only() -> None:
-    for deals, sure in ((4, False), (8, True)):
-        frame = pl.DataFrame(
-            {"deal": np.repeat(np.arange(deals), 2), "player": ["a", "b"] * deals,
-             "gain": [0.0, 1.0] * deals}
-        )  # fmt: skip
-        found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=100).frame
-        assert (found["sure_high"][0] == 1) is sure
+def test_a_difference_that_never_varied_is_never_sure() -> None:
+    """The values have no bounds, and instances can lack an outcome that would reverse it."""
+    frame = pl.DataFrame(
+        {"deal": np.repeat(np.arange(30), 2), "player": ["a", "b"] * 30, "gain": [0.0, 1.0] * 30}
+    )
+    found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=100)
+    assert (found.frame["sure_high"][0], found.leads[0].constant) == (2, True)
+
+
+@pytest.mark.parametrize(("groups", "clusters"), [(5, 3), (10, 5)])
+def test_sure_ranks_of_equal_groups_hold_for_all_at_once(groups: int, clusters: int) -> None:
+    """They excluded a rank of some group in a quarter of the studies of so few clusters."""
+    luck, wrong = np.random.default_rng(3), 0
+    for _ in range(100):
+        frame = pl.DataFrame({
+            "deal": np.repeat(np.arange(clusters), groups),
+            "player": [*map(str, range(groups))] * clusters,
+            "gain": luck.normal(size=clusters * groups),
+        })  # fmt: skip
+        found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=20).frame
+        wrong += bool((found["sure_low"] > 1).any() or (found["sure_high"] < groups).any())
+    assert wrong <= 9  # of 5 expected at most
 
 
 def test_lowest_can_be_best() -> None:

@@ -3,10 +3,19 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
 import polars as pl
+from scipy.optimize import brentq
 from scipy.special import stdtr, stdtrit
 
-from cheaptalk.statistics.intervals import STRATA, Bounds, BoundsColumns
+from cheaptalk.statistics.intervals import (
+    STEEPEST,
+    STRATA,
+    Bounds,
+    BoundsColumns,
+    Numbers,
+    hall_quantile,
+)
 
 LEAST_FREEDOM = 2.0
 """Degrees of freedom below which a difference is inconclusive: t is 4.3 with two, 12.7 with one."""
@@ -14,9 +23,10 @@ UNBOUNDED: Bounds = (-math.inf, math.inf)
 
 
 def two_sided_p(
-    difference: float, error: float | None, freedom: float, constant_p: float | None = None
-) -> float | None:
-    """Return the two-sided p-value of no difference, from Student's t.
+    difference: float, error: float | None, freedom: float, constant_p: float | None = None,
+    skew: float = 0.0,
+) -> float | None:  # fmt: skip
+    """Return the two-sided p-value of no difference: where :func:`difference_limits` reach 0.
 
     Args:
         difference: of the means.
@@ -25,6 +35,7 @@ def two_sided_p(
         constant_p: of a difference that did not vary, the p-value; see
             :func:`constant_difference_p`. Each degree of freedom can halve it at most, so that the
             matches of one participant are not taken for many observations.
+        skew: of the difference; see :func:`.mean_intervals`.
 
     Returns:
         None if the data cannot test the difference: the error is unknown, or it has fewer than
@@ -34,28 +45,82 @@ def two_sided_p(
         return max(constant_p, float(0.5**freedom))
     if not error or not is_testable(freedom):
         return None
-    return float(2 * stdtr(freedom, -abs(difference) / error))
+    errors, toward = abs(difference) / error, math.copysign(skew, skew * difference)
+    if toward < 0 and errors > 0:
+        errors = _unskewed(errors, toward)
+    return float(2 * stdtr(freedom, -errors))
 
 
-def t_limits(
+def _unskewed(errors: float, skew: float) -> float:
+    """The quantile of Student's t whose :func:`wider_quantiles` are so many standard errors."""
+
+    def excess(quantile: float) -> float:
+        return float(wider_quantiles(np.array(quantile), np.array(skew))[0]) - errors
+
+    least = errors * 1e-9
+    return least if excess(least) > 0 else float(brentq(excess, least, errors))
+
+
+def wider_quantiles(quantile: Numbers, skew: Numbers) -> tuple[Numbers, Numbers]:
+    """Return how many standard errors the limits of a difference are below and above it.
+
+    Each is the wider of Student's and Hall's (see :func:`.mean_intervals`). Student's is too narrow
+    where only one of two players has skewed outcomes. Hall's is too narrow where both have them:
+    the difference is symmetric then, and its tails are heavy.
+
+    Args:
+        quantile: of Student's t, positive.
+        skew: of the difference.
+    """
+    below, above = hall_quantile(quantile, skew), -hall_quantile(-quantile, skew)
+    return np.maximum(quantile, below), np.maximum(quantile, above)
+
+
+def difference_limits(
     difference: float, error: float | None, freedom: float, level: float,
-    bounds: Bounds = UNBOUNDED,
+    bounds: Bounds = UNBOUNDED, skew: float = 0.0,
 ) -> tuple[float, float] | tuple[None, None]:  # fmt: skip
-    """Return Student's interval of a difference within what the difference can be.
+    """Return the interval of a difference, by :func:`wider_quantiles`, within what it can be.
 
     Args:
         level: the share of such intervals that cover the true difference, in (0, 1).
         bounds: the smallest and the largest possible difference; an observed difference outside
             of them shows that they are wrong, and they cut nothing.
+        skew: of the difference.
 
     Returns:
         Nothing if the error is unknown or 0, or has too few degrees of freedom.
     """
     if not error or not is_testable(freedom):
         return None, None
-    width = float(stdtrit(freedom, (1 + level) / 2)) * error
+    quantile = np.array(stdtrit(freedom, (1 + level) / 2))
+    below, above = (float(width) * error for width in wider_quantiles(quantile, np.array(skew)))
     least, most = bounds if bounds[0] <= difference <= bounds[1] else UNBOUNDED
-    return max(difference - width, least), min(difference + width, most)
+    return max(difference - below, least), min(difference + above, most)
+
+
+def steepness(freedom: float, level: float, skew: float) -> float:
+    """Return how far Hall's transformation is from its limit: above 1, an interval is too narrow.
+
+    The sign is that of the skew.
+    """
+    return skew * float(stdtrit(freedom, (1 + level) / 2)) / STEEPEST
+
+
+def constant_limits(
+    difference: float, freedom: float, level: float, bounds: Bounds = UNBOUNDED
+) -> tuple[float, float] | tuple[None, None]:
+    """Return the interval of a difference that never varied, if it has bounds.
+
+    What was not seen in n observations comes with a probability of at most
+    q = 1 - (1 - level) ** (1 / n), and moves the difference as far as its bounds; see
+    :func:`.mean_intervals`. With ``freedom`` degrees of freedom, n is one more.
+    """
+    least, most = bounds
+    if freedom <= 0 or not (-math.inf < least <= difference <= most < math.inf):
+        return None, None
+    unseen = float(1 - (1 - level) ** (1 / (freedom + 1)))
+    return difference - unseen * (difference - least), difference + unseen * (most - difference)
 
 
 def is_testable(freedom: float) -> bool:

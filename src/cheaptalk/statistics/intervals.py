@@ -141,10 +141,11 @@ def mean_intervals(
         ``n`` (matches), ``clusters``, ``mean``, ``freedom`` (degrees of freedom), ``error`` (the
         standard error, null if it is unknown; 0 only of a mean that its bounds fix), ``low`` and
         ``high`` (null where there is no interval), and ``wanted``: how many clusters would do if
-        these are too few to tell a skew that makes the interval too narrow; null if they are
-        enough, and of shares. ``note``
-        is :data:`ONE_CLUSTER` or :data:`CONSTANT` if the error is unknown, since the data show no
-        spread, and null elsewhere.
+        these are too few for values so skewed, or too few to tell how skewed they are, so that the
+        interval is too narrow; null if they are enough, and of shares. ``note`` is
+        :data:`ONE_CLUSTER` or :data:`CONSTANT` if the error is unknown, since the data show no
+        spread, and null elsewhere. ``skew`` is c of Hall's transformation, and 0 where participants
+        widen the error.
 
     Raises:
         StatisticsError: a column is absent, a value is not a number or not finite, or there is no
@@ -181,22 +182,30 @@ def mean_intervals(
 
     together = max(1, AT_ONCE // max(1, len(frame)))
     parts = [values[at : at + together] for at in range(0, len(values), together)]
-    cells = pl.concat(map(moments, parts))
+    cells = pl.concat(map(moments, parts)).with_columns(
+        skew=pl.when(pl.col("squares") > 0).then(pl.col("cubes") / pl.col("squares").pow(1.5))
+        .otherwise(0.0)
+    )  # fmt: skip
     low, high = _limits(cells, level)
+    freedoms = cells["freedom"].to_numpy()
     freedom, apart = pl.col("freedom"), pl.col("clusters") - pl.col("strata")
-    few = freedom.round(6).is_between(0, ENOUGH - 1, closed="none") & (pl.col("variance") > 0)
-    few &= ~pl.col("share")
+    varied = (freedom > 0) & (pl.col("variance") > 0) & ~pl.col("share")
+    steep = pl.lit(cells["skew"].abs() * stdtrit(freedoms, (1 + level) / 2) / STEEPEST)
+    enough = pl.when(varied).then(
+        pl.max_horizontal(
+            apart * (ENOUGH - 1) / freedom + pl.col("strata"), pl.col("clusters") * steep.pow(2)
+        ).round(6)
+    )  # fmt: skip
     fixed, alone, still = pl.col("least") == pl.col("most"), freedom <= 0, pl.col("variance") == 0
     return cells.select(
         *cell, "n", "clusters", "mean", "freedom",
         error=pl.when(fixed | ~(alone | still)).then(pl.col("variance").sqrt()),
         low=pl.Series(low, dtype=pl.Float64).fill_nan(None),
         high=pl.Series(high, dtype=pl.Float64).fill_nan(None),
-        wanted=pl.when(few).then(
-            (apart * (ENOUGH - 1) / freedom + pl.col("strata")).round(6).ceil().cast(pl.Int64)
-        ),
+        wanted=pl.when(enough > pl.col("clusters")).then(enough).ceil().cast(pl.Int64),
         note=pl.when(fixed).then(None)
         .when(alone).then(pl.lit(ONE_CLUSTER)).when(still).then(pl.lit(CONSTANT)),
+        skew="skew",
     )  # fmt: skip
 
 
@@ -373,16 +382,17 @@ def without_rounding(difference: pl.Expr, size: pl.Expr, terms: pl.Expr | int = 
 
 def _limits(cells: pl.DataFrame, level: float) -> tuple[Numbers, Numbers]:
     """The ends of the cells' intervals; not a number where there are none."""
-    mean, squares, variance, freedom, least, most = (
-        cells[name].to_numpy()
-        for name in ("mean", "squares", "variance", "freedom", "least", "most")
+    mean, variance, freedom, least, most = (
+        cells[name].to_numpy() for name in ("mean", "variance", "freedom", "least", "most")
     )
     quantile = stdtrit(freedom, (1 + level) / 2)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         constant = mean - cells["below"].to_numpy(), mean + cells["above"].to_numpy()
         share = _wilson(mean, variance, quantile, least, most, cells["n"].to_numpy())
-        skew = cells["cubes"].to_numpy() / squares**1.5
-        other = tuple(mean - _hall(end, skew) * variance**0.5 for end in (quantile, -quantile))
+        skew = cells["skew"].to_numpy()
+        other = tuple(
+            mean - hall_quantile(end, skew) * variance**0.5 for end in (quantile, -quantile)
+        )
     forms = [freedom <= 0, variance == 0, cells["share"].to_numpy()]
     low, high = (
         np.select(forms, [np.nan, constant[end], share[end]], other[end]) for end in (0, 1)
@@ -394,8 +404,13 @@ def _limits(cells: pl.DataFrame, level: float) -> tuple[Numbers, Numbers]:
     )
 
 
-def _hall(quantile: Numbers, skew: Numbers) -> Numbers:
-    """A quantile of Student's t as it is for a mean of this skewness."""
+def hall_quantile(quantile: Numbers, skew: Numbers) -> Numbers:
+    """Return h of Hall's transformation: a quantile of Student's t for a mean of this skewness.
+
+    Args:
+        quantile: t, positive or negative.
+        skew: c, of any size; see :func:`mean_intervals`.
+    """
     most = STEEPEST / np.abs(quantile)
     symmetric = np.abs(skew) < SYMMETRIC
     bend = np.where(symmetric, 1, np.clip(skew, -most, most))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtr, stdtrit
 from scipy.stats import rankdata
 
 from cheaptalk.statistics.columns import (
@@ -20,7 +20,7 @@ from cheaptalk.statistics.columns import (
     demand_level,
     with_numbers,
 )
-from cheaptalk.statistics.differences import LEAST_FREEDOM, constant_difference_p
+from cheaptalk.statistics.differences import LEAST_FREEDOM, wider_quantiles
 from cheaptalk.statistics.intervals import DEALS, ROUNDING
 from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.statistics.planning import correlations_of, growth_for_power
@@ -98,20 +98,19 @@ def rank_ranges(
     """The ranks of groups by their means, with two ranges of each.
 
     Clusters are drawn again as in :func:`.bootstrap`, the same for all groups. ``low`` to ``high``
-    are percentiles of the group's rank over draws; they describe the noise, but where groups are
-    nearly tied they cover the true rank less often than they say. ``sure_low`` to ``sure_high``
-    hold for all groups at once with the given level: a group is surely below as many others as
-    have a mean above its own by more than c standard errors of their difference, where c is the
-    quantile of the largest such standardised difference over draws (Mogstad, Romano, Shaikh and
-    Wilhelm 2024, Inference for Ranks, Review of Economic Studies 91(1)).
+    are expanded percentiles of the group's rank over draws; they describe the noise, but where
+    groups are nearly tied they cover the true rank less often than they say. ``sure_low`` to
+    ``sure_high`` hold for all groups at once with the given level: a group is surely below as many
+    others as have a mean above its own by more than c standard errors of their difference
+    (Mogstad, Romano, Shaikh and Wilhelm 2024, Inference for Ranks, Review of Economic Studies
+    91(1)).
 
     Means whose difference is no more than rounding leaves are ties, in draws, too.
 
-    Standard errors are those of :func:`.mean_intervals`, and c is replaced by the quantile of
-    Student's t with the same probability and the difference's Satterthwaite degrees of freedom.
-    With fewer than two of these no difference is sure; one that never varied is sure if a
-    permutation test of the clusters that both groups share allows for all pairs
-    (:func:`.constant_difference_p`).
+    Standard errors are those of :func:`.mean_intervals`, and c is the quantile of Student's t with
+    the difference's Satterthwaite degrees of freedom whose intervals hold for all pairs at once
+    (Bonferroni), or more where the difference is skewed (:func:`.wider_quantiles`).
+    With fewer than two of these no difference is sure, and neither is one that never varied.
 
     If the frame names participants, the standard error of a difference is not below that of
     clustering by participant, and has no more degrees of freedom; see :func:`.mean_intervals`.
@@ -159,8 +158,9 @@ def rank_ranges(
         listed = used[people].fill_null([]).to_list()
         errors = _errors_by_person(listed, groups, numbers, clusters)
         notes += (PERCENTILES_OF_PEOPLE,)
-    above, more, leads = _surely_above(names, means, drawn, parts, clusters, level, errors)
-    ranked = _ranked(names, np.bincount(groups), means, drawn, above, level, highest)
+    above, more, leads = _surely_above(names, means, parts, clusters, level, errors)
+    tail = float(ndtr(stdtrit(clusters.freedom, (1 - level) / 2)))
+    ranked = _ranked(names, np.bincount(groups), means, drawn, above, tail, highest)
     return RankRanges(value, label, ranked, clusters.notes + notes, more, leads)
 
 
@@ -229,13 +229,11 @@ def _ranked(
     means: FloatArray,
     drawn: FloatArray,
     above: NDArray[np.bool_],
-    level: float,
+    tail: float,
     highest: bool,
 ) -> pl.DataFrame:
     ranks = rankdata(-drawn, method="min", axis=1)
-    low, high = np.quantile(
-        ranks, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf"
-    )
+    low, high = np.quantile(ranks, [tail, 1 - tail], axis=0, method="inverted_cdf")
     best = ranks == 1
     made = pl.DataFrame(
         {
@@ -260,12 +258,10 @@ class _Parts(NamedTuple):
     Attributes:
         means: shape (clusters, groups).
         deviations: from the mean of the cluster's stratum, same shape.
-        present: which groups have observations in which clusters, same shape.
     """
 
     means: FloatArray
     deviations: FloatArray
-    present: NDArray[np.bool_]
 
 
 def _parts(groups: NDArray[np.int64], numbers: FloatArray, clusters: Clusters) -> _Parts:
@@ -278,13 +274,13 @@ def _parts(groups: NDArray[np.int64], numbers: FloatArray, clusters: Clusters) -
     starts = np.flatnonzero(np.diff(clusters.strata, prepend=-1))
     sizes = np.diff(starts, append=clusters.count)
     centres = np.add.reduceat(deviations, starts, axis=0) / sizes[:, None]
-    return _Parts(sums / rows, deviations - np.repeat(centres, sizes, axis=0), many > 0)
+    return _Parts(sums / rows, deviations - np.repeat(centres, sizes, axis=0))
 
 
-def _errors(parts: _Parts, clusters: Clusters) -> tuple[FloatArray, FloatArray]:
-    """Standard errors of all pairs' differences, and their degrees of freedom."""
+def _errors(parts: _Parts, clusters: Clusters) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Standard errors of all pairs' differences, their degrees of freedom, and their skews."""
     size = parts.means.shape[1]
-    total, fourths = np.zeros((size, size)), np.zeros((size, size))
+    total, fourths, plain, cubes = (np.zeros((size, size)) for _ in range(4))
     starts = np.flatnonzero(np.diff(clusters.strata, prepend=-1))
     for own in np.split(parts.deviations, starts[1:]):
         count = len(own)
@@ -293,10 +289,15 @@ def _errors(parts: _Parts, clusters: Clusters) -> tuple[FloatArray, FloatArray]:
         variance = np.maximum(spread[:, None] + spread - 2 * squares, 0.0)
         total += variance
         fourths += variance**2 / (count - 1)
+        plain += variance * (count - 1) / count
+        third, mixed = (own**3).sum(axis=0), own.T**2 @ own
+        cubes += third[:, None] - third - 3 * (mixed - mixed.T)
     noise = (ROUNDING * clusters.count * np.abs(parts.means).max(initial=0.0)) ** 2
     total = np.where(total <= noise, 0.0, total)
-    freedom = np.divide(total**2, fourths, out=np.zeros_like(total), where=total > 0)
-    return np.sqrt(total), freedom
+    varied = total > 0
+    freedom = np.divide(total**2, fourths, out=np.zeros_like(total), where=varied)
+    skews = np.divide(cubes, plain**1.5, out=np.zeros_like(total), where=varied)
+    return np.sqrt(total), freedom, skews
 
 
 def _errors_by_person(
@@ -328,62 +329,35 @@ def _errors_by_person(
     return np.sqrt(variance * count / np.maximum(count - 1, 1)), np.maximum(count - 1, 0)
 
 
-def _arrangements(parts: _Parts, clusters: Clusters, i: int, j: int) -> list[int]:
-    """In how many ways equal groups could have the clusters of each stratum where they differ."""
-    noise = ROUNDING * clusters.count * np.abs(parts.means).max(initial=0.0)
-    shared = parts.present[:, i] & parts.present[:, j]
-    moved = shared & (np.abs(parts.means[:, i] - parts.means[:, j]) > noise)
-    strata = clusters.strata[shared & np.isin(clusters.strata, clusters.strata[moved])]
-    return [2 ** int(count) for count in np.bincount(strata) if count]
-
-
 def _surely_above(
-    names: Sequence[object], means: FloatArray, drawn: FloatArray, parts: _Parts,
-    clusters: Clusters, level: float, by_person: tuple[FloatArray, FloatArray] | None,
+    names: Sequence[object], means: FloatArray, parts: _Parts, clusters: Clusters, level: float,
+    by_person: tuple[FloatArray, FloatArray] | None,
 ) -> tuple[NDArray[np.bool_], float | None, tuple[Lead, ...]]:  # fmt: skip
     """Whether i's mean surely exceeds j's, for all pairs at once; shape (groups, groups).
 
     And how many times as many clusters would show that of the best and all others, and the leads
     of the best.
     """
-    gaps, size = means[:, None] - means, len(means)
-    errors, freedom = _errors(parts, clusters)
-    tail = _tail(drawn, gaps, errors, level)
+    gaps = means[:, None] - means
+    errors, freedom, skews = _errors(parts, clusters)
+    tail = (1 - level) / (len(means) * (len(means) - 1))
     if by_person is not None:
+        skews = np.where(by_person[0] > errors, 0.0, skews)
         errors, freedom = np.maximum(errors, by_person[0]), np.minimum(freedom, by_person[1])
-    quantile = -stdtrit(np.maximum(freedom, 1.0), tail)
+    below, beyond = wider_quantiles(-stdtrit(np.maximum(freedom, 1.0), tail), skews)
     testable = (np.round(freedom, 6) >= LEAST_FREEDOM) & (errors > 0)
-    above = testable & (gaps > quantile * errors)
-    for i, j in np.argwhere((errors == 0) & (gaps > 0)):
-        p = constant_difference_p(_arrangements(parts, clusters, i, j))
-        if by_person is not None:
-            p = max(p, 0.5 ** by_person[1][i, j])
-        above[i, j] = p <= (1 - level) / (size * (size - 1) / 2)
+    above = testable & (gaps > below * errors)
     best = int(means.argmax())
-    widths = np.where(testable, quantile * errors, np.nan)[best]
     leads = tuple(
         Lead(
-            str(names[at]), gap,
-            None if math.isnan(width) else gap - width, None if math.isnan(width) else gap + width,
+            str(names[at]), float(gaps[best, at]),
+            float(gaps[best, at] - below[best, at] * errors[best, at]) if known else None,
+            float(gaps[best, at] + beyond[best, at] * errors[best, at]) if known else None,
             float(freedom[best, at]), bool(above[best, at]), bool(errors[best, at] == 0),
         )
-        for at, (gap, width) in enumerate(zip(gaps[best].tolist(), widths.tolist(), strict=True))
-        if at != best
+        for at, known in enumerate(testable[best]) if at != best
     )  # fmt: skip
     return np.asarray(above), _growth(leads, errors[best], parts, tail, best), leads
-
-
-def _tail(drawn: FloatArray, gaps: FloatArray, errors: FloatArray, level: float) -> float:
-    """The probability of each tail of a pair's interval if the intervals of all pairs hold."""
-    largest = np.zeros(len(drawn))
-    for i in range(drawn.shape[1]):
-        varying = errors[i] > 0
-        off = (drawn[:, [i]] - drawn - gaps[i])[:, varying]
-        spread = off.std(axis=0, ddof=1)
-        scaled = np.abs(off) / np.where(spread > 0, spread, np.inf)
-        largest = np.maximum(largest, scaled.max(axis=1, initial=0))
-    single = ndtri((1 + level) / 2)  # draws of few clusters have too short tails
-    return float(ndtr(-max(float(np.quantile(largest, level)), single)))
 
 
 def _growth(

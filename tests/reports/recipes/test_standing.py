@@ -207,7 +207,9 @@ def test_a_game_that_never_varied_leaves_no_interval_over_all(store: Path) -> No
         assert any(note.startswith(said) for note in found.tables["leaderboard"].notes) == still
 
 
-def standing_of(gains: Mapping[str, Sequence[float]], monkeypatch: pytest.MonkeyPatch) -> Any:
+def standing_of(
+    gains: Mapping[str, Sequence[float | None]], monkeypatch: pytest.MonkeyPatch
+) -> Any:
     """The leaderboard of players with such gains on instances that all of them share."""
     rows = pl.DataFrame([
         {"game": "bargaining", "role": "alice", "match": f"{who} {at}", "configuration": "c",
@@ -221,6 +223,17 @@ def standing_of(gains: Mapping[str, Sequence[float]], monkeypatch: pytest.Monkey
     return answer.text, table.frame
 
 
+def test_matches_on_which_a_player_failed_count_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A player whose matches fail on poor deals was first, "with 95 % confidence"."""
+    luck = np.random.default_rng(8).normal(size=40).tolist()
+    flees = [gain if gain > 0 else None for gain in luck]
+    text, frame = standing_of({"steady": luck, "fleeing": flees}, monkeypatch)
+    assert text.startswith(("fleeing and steady have the same", "steady and fleeing have the same"))
+    assert frame["rank"].to_list() == [1, 1]
+    left = sum(gain > 0 for gain in luck)
+    assert f" {40 - left} of {40 + left} finished matches are left out: on the same deal" in text
+
+
 def test_players_with_the_same_payoffs_tie(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounding put one of them first, in 96 % of draws, and more deals were asked for."""
     values = [1e-3, 0.1, 0.7, 0.2, 1 / 3, 1e-6, 0.9, 1 / 7]
@@ -230,7 +243,7 @@ def test_players_with_the_same_payoffs_tie(monkeypatch: pytest.MonkeyPatch) -> N
     assert frame["overall"].to_list() == [0, 0, 0, 0]
     assert text.startswith(
         "All 4 players have the same mean, 0.00 standard deviations above the average, on these 8 "
-        "deals; that does not show that they are equal: the difference between a and b is 0.00 "
+        "deals; that does not show that they are equal: the difference between a and d is 0.00 "
         "(simultaneous 95 % interval -"
     )
     assert "more deals" not in text

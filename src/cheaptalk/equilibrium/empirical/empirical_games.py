@@ -174,6 +174,15 @@ class Empirical:
         return self._named(lambda cell: bool(cell and cell.matches and len(cell.deals) < 2))
 
     @cached_property
+    def constant(self) -> bool:
+        """Whether no payoff varied within a cell, so that all draws would be equal."""
+        cells = [cell for sample in self.samples for cell in sample.cells.values() if cell.matches]
+        payoffs = slice(0, self._payoffs)
+        largest = max((np.abs(cell.mean[payoffs]).max() for cell in cells), default=0.0)
+        spread = max((np.abs(cell.deviations[:, payoffs]).max() for cell in cells), default=0.0)
+        return bool(spread <= 1e-12 * largest)  # what rounding leaves
+
+    @cached_property
     def one_sided(self) -> tuple[CellName, ...]:
         """The cells whose players only ever sat in one order, where both are put together."""
         return self._named(lambda cell: bool(cell and cell.one_sided))

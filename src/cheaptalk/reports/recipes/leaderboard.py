@@ -122,16 +122,19 @@ class _Board:
         Ranked are players who have matches in all games, configurations and roles, and met the same
         opponents there. All others are listed apart, with what they lack. If nobody has all, the
         largest set of comparable players is ranked. If a player never varied in a game, there is no
-        interval over all games, and no range of ranks: how much it may vary is not known.
+        interval over all games, and no range of ranks: how much it may vary is not known. If a
+        match of a ranked player failed, all matches on its deal and against its opponents are left
+        out, since matches can fail on poor deals.
         """
-        rows, apart, without = _compared(self.rows(self.studies))
+        rows, apart, without, failed = _compared(self.rows(self.studies))
         found = _by_game(rows)
         board, notes, leads = _ranked(rows, found, evidence)
         wide = side_by_side(found, "z", "game")
         board = board.join(wide, on="player", how="left", maintain_order="left", validate="1:1")
         games = rows["game"].unique(maintain_order=True).to_list()
         above = f"{fixed(board[OVERALL][0], 2)} standard deviations above the average"
-        yield first_answer(board, OVERALL, leads, above, 2)
+        text, short = first_answer(board, OVERALL, leads, above, 2)
+        yield Answer(f"{text}{_failed_text(failed, rows)}", short)
         told = "Whiskers are 95 % intervals." if board[f"{OVERALL}.low"].count() else ""
         yield Charts("leaderboard-overall", "Overall", [_dots(board)], told)
         yield ReportTable(
@@ -282,11 +285,14 @@ class _Comparison(NamedTuple):
         rows: of players who are ranked, with their standing ``z``.
         apart: of all others.
         without: players whose matches count for nobody, so that the ranked are comparable.
+        failed: how many matches count for nobody, since a ranked player's match on the same deal
+            and against the same opponents failed.
     """
 
     rows: pl.DataFrame
     apart: pl.DataFrame
     without: list[str]
+    failed: int
 
 
 def _compared(rows: pl.DataFrame) -> _Comparison:
@@ -306,9 +312,27 @@ def _compared(rows: pl.DataFrame) -> _Comparison:
         )
     others = pl.col(OPPONENTS).list.set_intersection(without).list.len() > 0
     dropped = counted.filter(others)["match"].unique()
-    kept = _standardised(counted.filter(~pl.col("match").is_in(dropped.implode())))
     ranked = pl.col("player").is_in(players)
-    return _Comparison(kept.filter(ranked), _standardised(counted).filter(~ranked), without)
+    apart = _standardised(counted).filter(~ranked)
+    kept = counted.filter(~pl.col("match").is_in(dropped.implode()))
+    place = [*LIKE, "deal", OPPONENTS]
+    failed = played.filter(ranked & ~others & pl.col("got").is_null()).select(place).unique()
+    finished = kept.join(failed, on=place, how="anti", maintain_order="left")
+    places = [side.filter(ranked).select(cells.columns).n_unique() for side in (finished, kept)]
+    if places[0] < places[1]:
+        finished = kept  # a player would have no match in some cell
+    lost = kept["match"].n_unique() - finished["match"].n_unique()
+    return _Comparison(_standardised(finished).filter(ranked), apart, without, lost)
+
+
+def _failed_text(failed: int, rows: pl.DataFrame) -> str:
+    """How many matches were left out since others failed, as a sentence after a space."""
+    if not failed:
+        return ""
+    return (
+        f" {failed:,} of {failed + rows['match'].n_unique():,} finished matches are left out: on "
+        "the same deal and against the same opponents, a match of a ranked player failed."
+    )
 
 
 def _left_out(without: Sequence[str]) -> Iterator[str]:

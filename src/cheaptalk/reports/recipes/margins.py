@@ -12,14 +12,15 @@ from cheaptalk.statistics import DEALS, STRATA, mean_intervals
 from cheaptalk.statistics.columns import FloatArray
 from cheaptalk.statistics.differences import (
     UNBOUNDED,
-    constant_p_of_instances,
+    constant_limits,
     difference_bounds,
+    difference_limits,
     is_testable,
-    t_limits,
-    two_sided_p,
+    steepness,
 )
 from cheaptalk.statistics.intervals import (
     CONSTANT,
+    ENOUGH,
     ROUNDING,
     Bounds,
     BoundsColumns,
@@ -43,7 +44,8 @@ class Margin(NamedTuple):
 
     Attributes:
         behind: the other one.
-        size: the difference of their means; 0 if it is no more than rounding leaves.
+        size: the difference of their means; 0 if it is no more than rounding leaves. Below 0 only
+            if ``matched``.
         low, high: its interval, at a level that allows for all rivals, within what the difference
             can be; None if there is none.
         deals: the instances it rests on.
@@ -55,6 +57,9 @@ class Margin(NamedTuple):
         constant: whether the difference never varied within a configuration.
         configurations: how many it rests on.
         freedom: degrees of freedom of its error.
+        skewed: whether rare outcomes against the one ahead make the interval too narrow.
+        matched: whether the difference is not that of the means of all matches, since one of the
+            two played some instances or configurations more often.
     """
 
     behind: str
@@ -68,11 +73,14 @@ class Margin(NamedTuple):
     constant: bool = False
     configurations: int = 1
     freedom: float = 0.0
+    skewed: bool = False
+    matched: bool = False
 
     @property
-    def certainty(self) -> tuple[bool, float, float]:
-        """How sure it is: the lower the end of its interval, the less."""
-        return (self.told, self.size if self.low is None else self.low, self.size)
+    def certainty(self) -> tuple[bool, bool, float, float]:
+        """How sure it is: what varied least, and the lower the end of its interval, the less."""
+        low = self.size if self.low is None else self.low
+        return (self.told, self.constant, low, self.size)
 
     def within(self, places: int, *, deals: bool = True) -> str:
         """Its interval as it stands in a sentence, and how few deals it rests on.
@@ -81,17 +89,29 @@ class Margin(NamedTuple):
             places: decimals.
             deals: whether the sentence does not say the number of deals otherwise.
         """
+        if self.matched:
+            where = f" on what both played, {counted(self.deals, 'deal')}"
+            return f"{where}{self._replace(matched=False).within(places, deals=False)}"
         is_few = deals and self.deals < FEW_DEALS
         few = f", on only {counted(self.deals, 'deal')}" if is_few else ""
-        if self.low is None or self.high is None:
-            if self.deals == 1:
-                return " (one deal)"
-            if self.constant:
-                each = " of each configuration" if self.configurations > 1 else ""
-                return f" (the same on every deal{each}{few})"
-            return f" (inconclusive: about one degree of freedom{few})"
-        kind = "95 % interval" if self.comparisons == 1 else "simultaneous 95 % interval"
-        return f" ({kind} {fixed(self.low, places)} to {fixed(self.high, places)}{few})"
+        if self.deals == 1:
+            return " (one deal)"
+        each = " of each configuration" if self.configurations > 1 else ""
+        parts = [f"the same on every deal{each}"] if self.constant else []
+        if self.low is not None and self.high is not None:
+            kind = "95 % interval" if self.comparisons == 1 else "simultaneous 95 % interval"
+            parts.append(f"{kind} {fixed(self.low, places)} to {fixed(self.high, places)}")
+        return f" ({', '.join(parts) or 'inconclusive: about one degree of freedom'}{few})"
+
+
+def caution(lead: Margin) -> str:
+    """Return what few or skewed outcomes leave open of a sure lead, as a sentence after a space."""
+    if lead.deals < ENOUGH:
+        rare = round(1 / (1 - ALPHA ** (1 / lead.deals)))
+        return f" Outcomes rarer than 1 in {rare} may be missing in {lead.deals} deals."
+    if lead.skewed:
+        return " The outcomes are skewed, and the interval may be too narrow."
+    return ""
 
 
 def planned_growth(lead: Margin) -> float | str:
@@ -143,11 +163,19 @@ class _Pair(NamedTuple):
     size: float
     error: float | None
     freedom: float
+    skew: float
     deals: int
-    constant_p: float | None
+    constant: bool
     bounds: Bounds
     deviations: FloatArray
     configurations: int
+    matched: bool
+
+    def limits(self, level: float) -> tuple[float, float] | tuple[None, None]:
+        """The interval of the difference."""
+        if self.constant:
+            return constant_limits(self.size, self.freedom, level, self.bounds)
+        return difference_limits(self.size, self.error, self.freedom, level, self.bounds, self.skew)
 
 
 def margins_over(
@@ -160,11 +188,13 @@ def margins_over(
 ) -> Iterator[Margin]:
     """Return how far the first is ahead of each other.
 
-    The difference of two means is clustered by deal within configurations. Its interval is
-    Student's t at the level of 95 % for all others and statements at once (Bonferroni), so that
+    The difference of two means is clustered by deal within configurations. Its interval (see
+    :func:`.difference_limits`) has the level of 95 % for all others and statements at once
+    (Bonferroni), so that
     some player is wrongly said to be ahead of all others in at most one of twenty studies. A
-    difference that is the same on every deal of each configuration has a permutation test instead;
-    see :func:`.constant_p_of_instances`.
+    The matches of each pair are weighted so that instances count alike for both players. A
+    difference that is the same on every deal of each configuration has the interval of
+    :func:`.constant_limits`, since the deals can lack an outcome that would change it.
 
     Args:
         rows: one row an observation, with the columns of :data:`.DEALS`.
@@ -178,16 +208,14 @@ def margins_over(
     rows = rows.drop_nulls(key)
     pairs = [_pair(rows, who, key, first, label, best - mean, bounds) for label, mean in rest]
     alpha = ALPHA / max(1, len(rest)) / statements
-    ps = [two_sided_p(pair.size, pair.error, pair.freedom, pair.constant_p) for pair in pairs]
-    told = [
-        pair.size > 0 and p is not None and p < alpha for pair, p in zip(pairs, ps, strict=True)
-    ]
+    limits = [pair.limits(1 - alpha) for pair in pairs]
+    told = [(low or 0.0) > 0 for low, _ in limits]
     more = None if all(told) else _growth(pairs, alpha)
-    for pair, sure in zip(pairs, told, strict=True):
-        low, high = t_limits(pair.size, pair.error, pair.freedom, 1 - alpha, pair.bounds)
+    for pair, (low, high), sure in zip(pairs, limits, told, strict=True):
         yield Margin(
             pair.behind, pair.size, low, high, pair.deals, len(rest) * statements, more, sure,
-            pair.constant_p is not None, pair.configurations, pair.freedom,
+            pair.constant, pair.configurations, pair.freedom,
+            low is not None and steepness(pair.freedom, 1 - alpha, pair.skew) < -1, pair.matched,
         )  # fmt: skip
 
 
@@ -196,40 +224,64 @@ def _pair(
     bounds: Bounds | BoundsColumns,
 ) -> _Pair:  # fmt: skip
     ours, theirs = pl.col(who) == first, pl.col(who) == label
-    value = pl.col(key).cast(pl.Float64)
-    largest = rows.select(value.abs().max()).item() or 0.0
+    both = rows.filter(ours | theirs)
+    pair = _balanced(both, ours, theirs)
+    value, weight = pl.col(key).cast(pl.Float64), pl.col("weight")
+    largest, matched = both.select(value.abs().max()).item() or 0.0, False
+    if pair.height < both.height or pair.select((weight != 1).any()).item():
+        means = pair.group_by(ours.alias("first")).agg((value * weight).sum() / weight.sum())
+        plain, size = size, float(means.sort("first")[key].diff()[-1])
+        matched = abs(size - plain) > ROUNDING * len(pair) * largest
     size = 0.0 if abs(size) <= ROUNDING * largest else size
-    off = without_rounding(value - value.mean().over(who), value.abs().max())
-
-    def signed(what: pl.Expr) -> pl.Expr:
-        return pl.when(ours).then(what / ours.sum()).otherwise(-what / theirs.sum())
-
-    pair = rows.filter(ours | theirs).with_columns(off=signed(off) * pl.len(), part=signed(value))
-    found = mean_intervals(pair, ["off"], cluster=DEALS, strata=STRATA)
-    error, freedom, deals, note = found.select("error", "freedom", "clusters", "note").row(0)
-    parts = pair.group_by(DEALS, maintain_order=True).agg(
-        part=without_rounding(pl.col("part").sum(), pl.col("part").abs().max(), pl.len()),
-        off=pl.col("off").sum() / len(pair),
-        first=ours.any(), second=theirs.any(),
+    mean = (value * weight).sum().over(who) / weight.sum().over(who)
+    off = without_rounding(value - mean, value.abs().max()) * weight
+    signed = pl.when(ours).then(off / weight.filter(ours).sum()).otherwise(
+        -off / weight.filter(theirs).sum()
     )  # fmt: skip
+    pair = pair.with_columns(off=signed * pl.len())
+    found = mean_intervals(pair, ["off"], cluster=DEALS, strata=STRATA)
+    error, freedom, skew, deals, note = found.select(
+        "error", "freedom", "skew", "clusters", "note"
+    ).row(0)
+    parts = pair.group_by(DEALS, maintain_order=True).agg(pl.col("off").sum() / len(pair))
     centred = rows.select(DEALS).unique(maintain_order=True).join(
         parts.select(*DEALS, pl.col("off") - pl.col("off").mean().over(STRATA)),
         on=DEALS, how="left", validate="1:1", maintain_order="left",
     )["off"].fill_null(0.0)  # fmt: skip
     limits = difference_bounds(pair.filter(theirs), pair.filter(ours), bounds)
     return _Pair(
-        label, size, error, freedom, deals,
-        constant_p_of_instances(parts) if note == CONSTANT else None, limits, centred.to_numpy(),
-        parts["configuration"].n_unique(),
+        label, size, error, freedom, skew, deals,
+        note == CONSTANT, limits, centred.to_numpy(),
+        parts["configuration"].n_unique(), matched,
     )  # fmt: skip
+
+
+def _balanced(both: pl.DataFrame, ours: pl.Expr, theirs: pl.Expr) -> pl.DataFrame:
+    """The matches of two players on what both played, weighted so that it counts alike for both.
+
+    That is the instances of a configuration, or the configuration if they share none of its
+    instances: a player whose matches fail on poor instances would else seem better.
+
+    Returns:
+        The matches with their ``weight``; all of them, if the players share no configuration.
+    """
+    shared = (ours.any() & theirs.any()).over(DEALS)
+    by_instance = shared.any().over(STRATA)
+    alike = pl.when(by_instance).then(shared).otherwise((ours.any() & theirs.any()).over(STRATA))
+    marked = both.with_columns(alike=alike, unit=pl.when(by_instance).then("deal"))
+    kept = marked.filter("alike") if marked["alike"].any() else marked
+    unit = [*STRATA, "unit"]
+    own = pl.when(ours).then(ours.sum().over(unit)).otherwise(theirs.sum().over(unit))
+    weight = pl.when("alike").then(pl.len().over(unit) / (2 * own)).otherwise(1.0)
+    return kept.with_columns(weight=weight).drop("alike", "unit")
 
 
 def _growth(pairs: Sequence[_Pair], alpha: float) -> float | None:
     """How many times as many deals would show the first ahead of all others; None if unknown."""
-    varied = [pair for pair in pairs if pair.constant_p is None]
+    varied = [pair for pair in pairs if not pair.constant]
     if any(pair.size <= 0 for pair in pairs) or not varied:
         return None
-    if any((pair.constant_p or 0.0) >= alpha for pair in pairs):
+    if any(pair.constant and (pair.limits(1 - alpha)[0] or 0.0) <= 0 for pair in pairs):
         return None
     if not all(pair.error and is_testable(pair.freedom) for pair in varied):
         return None

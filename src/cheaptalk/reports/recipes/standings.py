@@ -5,7 +5,7 @@ from operator import attrgetter
 
 import polars as pl
 
-from cheaptalk.reports.recipes.margins import Margin, planned_growth, tie_text
+from cheaptalk.reports.recipes.margins import Margin, caution, planned_growth, tie_text
 from cheaptalk.reports.recipes.parts import Answer
 from cheaptalk.text import fixed
 
@@ -32,15 +32,16 @@ def first_answer(
     if not known:
         ahead = fixed(first[value] - second[value], places)
         return Answer(
-            f"{who}, {standing}, is first, {ahead} ahead of {second['player']}; how sure that is "
-            "cannot be told, since some games had one deal or never varied.",
-            "it cannot be told how sure it is who is first",
+            f"Who is first cannot be told: {who}, {standing}, is {ahead} ahead of "
+            f"{second['player']}, but some games had one deal or never varied.",
+            "it cannot be told who is first",
         )
     closest = min(leads, key=attrgetter("certainty"))
     lead = f"{fixed(closest.size, places)} ahead of {closest.behind}{closest.within(places)}"
     if first["sure"] == "1 to 1":
         return Answer(
-            f"{who}, {standing}, is first, {lead}; with 95 % confidence no other player is.",
+            f"{who}, {standing}, is first, {lead}; with 95 % confidence no other player is."
+            f"{caution(closest)}",
             f"{who} is first",
         )
     return Answer(

@@ -16,7 +16,8 @@ from cheaptalk.statistics.differences import (
     constant_difference_p,
     constant_p_of_instances,
     difference_bounds,
-    t_limits,
+    difference_limits,
+    steepness,
     two_sided_p,
 )
 from cheaptalk.statistics.intervals import CONSTANT, ENOUGH, Bounds, BoundsColumns, without_rounding
@@ -46,6 +47,7 @@ class Difference(NamedTuple):
             :func:`.constant_difference_p`.
         bounds: the smallest and the largest possible difference.
         paired: whether it is a mean over pairs of matches.
+        skew: of the difference, as :func:`.mean_intervals` gives it.
     """
 
     before: float
@@ -58,23 +60,28 @@ class Difference(NamedTuple):
     constant_p: float | None = None
     bounds: Bounds = UNBOUNDED
     paired: bool = False
+    skew: float = 0.0
 
     @property
     def p(self) -> float | None:
         """Two-sided, of no difference; None if the data cannot test it."""
-        return two_sided_p(self.difference, self.error, self.freedom, self.constant_p)
+        return two_sided_p(self.difference, self.error, self.freedom, self.constant_p, self.skew)
 
     @property
     def limits(self) -> tuple[float, float] | tuple[None, None]:
         """The 95 % interval of the difference, within its bounds; None if there is none."""
-        return t_limits(self.difference, self.error, self.freedom, LEVEL, self.bounds)
+        return difference_limits(
+            self.difference, self.error, self.freedom, LEVEL, self.bounds, self.skew
+        )
 
     @property
     def wanted(self) -> int | None:
-        """How many instances would do if the interval has too few degrees of freedom."""
-        if self.limits[0] is None or round(self.freedom, 6) >= ENOUGH - 1:
+        """How many instances would do if these are too few; see :func:`.mean_intervals`."""
+        if self.limits[0] is None:
             return None
-        return ceil(round(self.clusters * (ENOUGH - 1) / self.freedom, 6))
+        steep = steepness(self.freedom, LEVEL, self.skew)
+        times = max((ENOUGH - 1) / round(self.freedom, 6), steep**2)
+        return ceil(round(self.clusters * times, 6)) if times > 1 else None
 
 
 def difference(
@@ -157,8 +164,8 @@ def _of_pairs(both: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> D
     )
     found = mean_intervals(changed, [key, "after", "change"], strata=STRATA)
     first, second, change = found["mean"]
-    error, freedom, n, clusters, note = found.select(
-        "error", "freedom", "n", "clusters", "note"
+    error, freedom, n, clusters, note, skew = found.select(
+        "error", "freedom", "n", "clusters", "note", "skew"
     ).row(-1)
     instances = changed.group_by(DEALS, maintain_order=True).agg(
         part=pl.col("change").sum(), first=True, second=True
@@ -166,7 +173,7 @@ def _of_pairs(both: pl.DataFrame, key: str, bounds: Bounds | BoundsColumns) -> D
     return Difference(
         first, second, change, error, freedom, n, clusters,
         constant_p_of_instances(instances) if note == CONSTANT else None,
-        difference_bounds(both, both, bounds), paired=True,
+        difference_bounds(both, both, bounds), paired=True, skew=skew,
     )  # fmt: skip
 
 
@@ -197,16 +204,18 @@ def _of_cells(
     thin = pl.min_horizontal("fewest", "fewest.after") == 1
     if strata.filter(thin).height == 1:
         thin = pl.lit(value=True)
-    error, freedom = _combined(strata.filter(~thin), cells, strata.filter(thin))
+    error, freedom, skew = _combined(strata.filter(~thin), cells, strata.filter(thin))
     if error is not None and (PEOPLE in before.columns or PEOPLE in after.columns):
+        by_instance = error
         error, freedom = _with_people((before, after), key, len(cells), error, freedom)
+        skew = skew if error == by_instance else 0.0
     parts = strata["change"].to_numpy() / len(cells)
     return Difference(
         float(cells["mean"].to_numpy().mean()), float(cells["mean.after"].to_numpy().mean()),
         float(parts.sum()), error or None, freedom, len(cells),
         min(int(strata[name].sum()) for name in ("clusters", "clusters.after")),
         constant_difference_p(_arrangements(strata, thin)) if error == 0 else None,
-        difference_bounds(before, after, bounds),
+        difference_bounds(before, after, bounds), skew=skew,
     )  # fmt: skip
 
 
@@ -227,7 +236,7 @@ def _spread(frame: pl.DataFrame, key: str) -> pl.DataFrame:
     found = mean_intervals(_weighed(frame, key), ["off"], STRATA, cluster=("deal",))
     cells = frame.group_by(CELL, maintain_order=True).agg(fewest=pl.col("deal").n_unique())
     fewest = cells.group_by(STRATA, maintain_order=True).agg(pl.col("fewest").min().cast(pl.Int64))
-    spread = found.select(*STRATA, "error", "freedom", "clusters")
+    spread = found.select(*STRATA, "error", "freedom", "clusters", "skew")
     return spread.join(fewest, on=STRATA, validate="1:1", maintain_order="left")
 
 
@@ -254,20 +263,26 @@ def _with_people(
 
 def _combined(
     apart: pl.DataFrame, cells: pl.DataFrame, thin: pl.DataFrame
-) -> tuple[float | None, float]:
-    """The standard error over all cells, and its degrees of freedom; no error if it is unknown."""
-    errors = pl.concat([apart["error"], apart["error.after"]]).fill_null(0.0)  # what never varied
-    variances = [*errors.to_numpy() ** 2]
-    freedoms = [*apart["freedom"], *apart["freedom.after"]]
+) -> tuple[float | None, float, float]:
+    """The standard error over all cells, its degrees of freedom, and the skew of the difference.
+
+    There is no error if it is unknown.
+    """
     if len(thin) == 1:
-        return None, 1.0
+        return None, 1.0, 0.0
+    errors = [*apart["error"], *apart["error.after"]]
+    freedoms = [*apart["freedom"], *apart["freedom.after"]]
+    skews = [*-apart["skew"], *apart["skew.after"]]
     if len(thin):
         collapsed = cells.join(thin, on=STRATA, how="semi")
         found = mean_intervals(collapsed, ["change"], cluster=STRATA).row(0, named=True)
-        variances.append(((found["error"] or 0.0) * len(collapsed)) ** 2)
+        errors.append((found["error"] or 0.0) * len(collapsed))
         freedoms.append(found["freedom"])
-    error = float(np.sqrt(sum(variances))) / len(cells)
-    return error, combined_freedom(variances, freedoms)
+        skews.append(found["skew"])
+    spread = np.array([error or 0.0 for error in errors])  # 0 of what never varied
+    total = float(np.sqrt(np.sum(spread**2)))
+    skew = float(np.sum(np.array(skews) * spread**3)) / total**3 if total else 0.0
+    return total / len(cells), combined_freedom((spread**2).tolist(), freedoms), skew
 
 
 def _arrangements(strata: pl.DataFrame, thin: pl.Expr) -> Iterator[int]:

@@ -4,11 +4,18 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
-from cheaptalk.reports.recipes.margins import Margin, margins_over, planned_growth, tie_text
+from cheaptalk.reports.recipes.margins import (
+    Margin,
+    caution,
+    margins_over,
+    planned_growth,
+    tie_text,
+)
 from cheaptalk.reports.recipes.parts import Answer
 from cheaptalk.reports.recipes.tables import estimate
 from cheaptalk.reports.study.comparability import comparable_sets, encounters, with_opponents
 from cheaptalk.reports.study.scores import GameScores
+from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed
 
 
@@ -83,16 +90,29 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
     found = list(margins(game, role))
     closest = min(found, key=attrgetter("certainty"))
     ahead, within = fixed(closest.size, places), closest.within(places)
+    is_next = len(ranked) > 2 and closest.behind == found[0].behind
+    lead = f"{what}, {ahead} more than{' the next,' if is_next else ''} {closest.behind}{within}"
     if closest.told:
-        is_next = len(ranked) > 2 and closest.behind == found[0].behind
-        others = " the next," if is_next else ""
-        said = (
-            f"{best} did best{where}: {what}, {ahead} more than{others} {closest.behind}{within}."
+        return _Sentence(
+            f"{best} did best{where}: {lead}.{caution(closest)}", f"{best} did best", where
         )
-        return _Sentence(said, f"{best} did best", where)
+    if closest.size <= 0 and closest.matched:
+        others = f"{fixed(-closest.size, places)} behind" if closest.size else "level with"
+        return _Sentence(
+            f"Who does best{where} cannot be told: {best} ({what}) has the highest mean, but is "
+            f"{others} {closest.behind}{within}.",
+            f"{best} leads", where, True,
+        )  # fmt: skip
     if tie := tie_text(best, found, places):
         head, shows = tie
         return _Sentence(f"{head}{where}, {what}, {shows}.", head, where)
+    if closest.constant and closest.size > 0:
+        deals = f"these {counted(closest.deals, 'deal')}"
+        said = (
+            f"On {deals} {best} got most{where}: {lead}. That does not show that it does best on "
+            "other deals."
+        )
+        return _Sentence(said, f"{best} got most on {deals}", where)
     return _Sentence(
         f"Who does best{where} cannot be told yet: {best} ({what}) is {ahead} ahead of "
         f"{closest.behind}{within}; {_would_tell(closest, game.scored.height)}.",

@@ -14,7 +14,7 @@ from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, Header, Rep
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import counted
 from cheaptalk.statistics import STRATA, holm, mean_intervals
-from cheaptalk.statistics.differences import constant_p_of_instances, t_limits, two_sided_p
+from cheaptalk.statistics.differences import constant_p_of_instances, difference_limits, two_sided_p
 from cheaptalk.statistics.intervals import CONSTANT, DEALS
 from cheaptalk.studies.factors import crossed_label
 from cheaptalk.text import capital, decimals, fixed
@@ -187,8 +187,8 @@ def _contrast(
     freedom = interval["freedom"] or 0.0
     is_constant = interval["note"] == CONSTANT
     constant_p = constant_p_of_instances(instances) if is_constant else None
-    p = two_sided_p(effect, error, freedom, constant_p)
-    low, high = t_limits(effect, error, freedom, 1 - ALPHA)
+    p = two_sided_p(effect, error, freedom, constant_p, interval["skew"])
+    low, high = difference_limits(effect, error, freedom, 1 - ALPHA, skew=interval["skew"])
     return {
         **labels,
         "decimals": decimals([effect]), EFFECT: effect,
