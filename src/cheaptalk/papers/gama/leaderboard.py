@@ -32,9 +32,8 @@ from cheaptalk.text import fixed, plain, readable
 
 UNIT = "0 to 100"
 SURE = (
-    "Ranks that hold for all players together with 95 % confidence: by differences of means that "
-    "exceed what the largest of all standardised differences does in 95 % of draws (Mogstad, "
-    "Romano, Shaikh and Wilhelm 2024)."
+    "Ranks that hold for all players together with 95 % confidence: by differences of means whose "
+    "intervals hold for all pairs at once (Bonferroni; Mogstad, Romano, Shaikh and Wilhelm 2024)."
 )
 SURE_COLUMNS = (
     Header("first", "Best", "of draws", 2, "The share of draws in which it is best."),

@@ -321,8 +321,12 @@ def _moved(row: Mapping[str, Any]) -> str:
     if change < 0:
         size = Estimate(-change, high and -high, low and -low)
     way, places = "fell" if change < 0 else "rose", row["decimals"]
-    instances = counted(row["difference.clusters"], "instance")
-    within = size.within(places, "") or f" (in all of {instances} alike)"
+    if low is None or low <= 0 <= high:  # it is the same on each instance
+        instances = counted(row["difference.clusters"], "instance")
+        alike = "alike within each configuration, which does not show the same of others"
+        within = f" on these {instances}, {alike}"
+    else:
+        within = size.within(places, "")
     by = f"{fixed(abs(change), places)}{within}"
     return f"the {row['score']} of {row[WHO]} as {row['role']} {way} by {by}"
 

@@ -31,8 +31,9 @@ METHOD = (
     "An effect is the mean difference between two levels in matches on the same instance, against "
     "the same opponents, and with the same levels of all other factors. An interaction is the "
     "difference of such differences. Intervals of 95 % are clustered by instance within "
-    "configurations; p is Student's, or a sign test if the difference is the same on every "
-    "instance. The corrected p allows for all rows of the table (Holm)."
+    "configurations, and are the wider of Student's and Hall's at each end. If the difference is "
+    "the same on every instance, p is that of a sign test. The corrected p allows for all rows of "
+    "the table (Holm)."
 )
 
 
@@ -227,8 +228,12 @@ def _sentence(row: Mapping[str, Any]) -> str:
         ends = {EFFECT + LOW: -high, EFFECT + HIGH: -low} if low is not None else {}
         row = {**row, EFFECT: -row[EFFECT], **ends}
         what = f"{capital(name)} lowered"
-    size = fixed(row[EFFECT], row["decimals"])
-    return f"{what} the gain as {role} by {size} over {row['over']}{_evidence(row)}."
+    size, pairs = fixed(row[EFFECT], row["decimals"]), counted(row[EFFECT + COUNT], "pair")
+    by = f"{what} the gain as {role} by {size} over {row['over']}"
+    if row["constant"]:
+        alike = "alike within each configuration, which does not show the same of others"
+        return f"{by} in these {pairs}, {alike}."
+    return f"{by}{_evidence(row)}."
 
 
 def _evidence(row: Mapping[str, Any]) -> str:
@@ -236,6 +241,6 @@ def _evidence(row: Mapping[str, Any]) -> str:
     low, high, places = row[EFFECT + LOW], row[EFFECT + HIGH], row["decimals"]
     pairs = counted(row[EFFECT + COUNT], "pair")
     if low is None or high is None:
-        same = "the same on every instance" if row["constant"] else "inconclusive"
+        same = "the same within each configuration" if row["constant"] else "inconclusive"
         return f" ({same}, {pairs})"
     return f" (95 % interval {fixed(low, places)} to {fixed(high, places)}, {pairs})"
