@@ -6,6 +6,7 @@ from cheaptalk.reports.study.comparability import (
     Encounter,
     comparable_sets,
     encounters,
+    head_to_head,
     largest_comparable_set,
     with_opponents,
 )
@@ -20,6 +21,11 @@ def test_a_round_robin_is_one_set_with_and_without_self_play() -> None:
     assert comparable_sets(met(a="abc", b="abc", c="abc")) == [["a", "b", "c"]]
     assert comparable_sets(met(a="bc", b="ac", c="ab")) == [["a", "b", "c"]]
     assert comparable_sets(met(a="bc", b="abc")) == [["a"], ["b"]]
+
+
+def test_a_round_robin_without_self_play_is_told_from_one_with_it() -> None:
+    assert head_to_head(met(a="abc", b="abc", c="abc")) == ""
+    assert "Each met the others and not itself" in head_to_head(met(a="bc", b="ac", c="ab"))
 
 
 def test_players_of_different_configurations_are_apart() -> None:

@@ -26,6 +26,7 @@ from cheaptalk.reports.recipes.tables import Header, ReportTable, estimate
 from cheaptalk.reports.study.comparability import (
     OPPONENTS,
     encounters,
+    head_to_head,
     largest_comparable_set,
     with_opponents,
 )
@@ -126,7 +127,7 @@ class _Board:
         match of a ranked player failed, all matches on its deal and against its opponents are left
         out, since matches can fail on poor deals.
         """
-        rows, apart, without, failed = _compared(self.rows(self.studies))
+        rows, apart, without, failed, rivals = _compared(self.rows(self.studies))
         found = _by_game(rows)
         board, notes, leads = _ranked(rows, found, evidence)
         wide = side_by_side(found, "z", "game")
@@ -134,7 +135,7 @@ class _Board:
         games = rows["game"].unique(maintain_order=True).to_list()
         above = f"{fixed(board[OVERALL][0], 2)} standard deviations above the average"
         text, short = first_answer(board, OVERALL, leads, above, 2)
-        yield Answer(f"{text}{_failed_text(failed, rows)}", short)
+        yield Answer(f"{text}{_failed_text(failed, rows)}{rivals}", short)
         told = "Whiskers are 95 % intervals." if board[f"{OVERALL}.low"].count() else ""
         yield Charts("leaderboard-overall", "Overall", [_dots(board)], told)
         yield ReportTable(
@@ -287,12 +288,14 @@ class _Comparison(NamedTuple):
         without: players whose matches count for nobody, so that the ranked are comparable.
         failed: how many matches count for nobody, since a ranked player's match on the same deal
             and against the same opponents failed.
+        rivals: that players met each other and not themselves; see :func:`.head_to_head`.
     """
 
     rows: pl.DataFrame
     apart: pl.DataFrame
     without: list[str]
     failed: int
+    rivals: str
 
 
 def _compared(rows: pl.DataFrame) -> _Comparison:
@@ -322,7 +325,8 @@ def _compared(rows: pl.DataFrame) -> _Comparison:
     if places[0] < places[1]:
         finished = kept  # a player would have no match in some cell
     lost = kept["match"].n_unique() - finished["match"].n_unique()
-    return _Comparison(_standardised(finished).filter(ranked), apart, without, lost)
+    rivals = head_to_head(encounters(kept.filter(ranked), "player", LIKE, "got"))
+    return _Comparison(_standardised(finished).filter(ranked), apart, without, lost, rivals)
 
 
 def _failed_text(failed: int, rows: pl.DataFrame) -> str:

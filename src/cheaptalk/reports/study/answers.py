@@ -13,7 +13,13 @@ from cheaptalk.reports.recipes.margins import (
 )
 from cheaptalk.reports.recipes.parts import Answer
 from cheaptalk.reports.recipes.tables import estimate
-from cheaptalk.reports.study.comparability import comparable_sets, encounters, with_opponents
+from cheaptalk.reports.study.comparability import (
+    Encounters,
+    comparable_sets,
+    encounters,
+    head_to_head,
+    with_opponents,
+)
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.rules import counted
 from cheaptalk.text import capital, fixed
@@ -76,7 +82,8 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
     if ranked.is_empty():
         said = f"What came out{where} cannot be told: no match has finished."
         return _Sentence(said, "no match has finished", where)
-    sets = _comparable_sets(game, role)
+    met = _encounters(game, role)
+    sets = comparable_sets(met)
     if len(sets) > 1:
         return _not_comparable(sets, where)
     places, row = game.decimals[score.key], ranked.row(0, named=True)
@@ -93,9 +100,8 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
     is_next = len(ranked) > 2 and closest.behind == found[0].behind
     lead = f"{what}, {ahead} more than{' the next,' if is_next else ''} {closest.behind}{within}"
     if closest.told:
-        return _Sentence(
-            f"{best} did best{where}: {lead}.{caution(closest)}", f"{best} did best", where
-        )
+        more = f"{caution(closest)}{head_to_head(met)}"
+        return _Sentence(f"{best} did best{where}: {lead}.{more}", f"{best} did best", where)
     if closest.size <= 0 and closest.matched:
         others = f"{fixed(-closest.size, places)} behind" if closest.size else "level with"
         return _Sentence(
@@ -120,14 +126,14 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
     )  # fmt: skip
 
 
-def _comparable_sets(game: GameScores, role: str) -> list[list[str]]:
-    """The sets of a role's scored players who are comparable, the best player first."""
+def _encounters(game: GameScores, role: str) -> Encounters:
+    """What each scored player of a role met, the best player first."""
     own = f"player.{role}"
     rows = with_opponents(game.seated(role), role, game.roles)
     gain = game.gain(role).key
     met = encounters(rows, own, ["configuration"], gain)
     scored = game.players[role].drop_nulls(gain)[own]
-    return comparable_sets({label: met[label] for label in scored})
+    return {label: met[label] for label in scored}
 
 
 def _not_comparable(sets: Sequence[Sequence[str]], where: str) -> _Sentence:

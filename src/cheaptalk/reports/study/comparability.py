@@ -93,6 +93,16 @@ def comparable_sets(met: Encounters) -> list[list[str]]:
     return sets
 
 
+def head_to_head(met: Encounters) -> str:
+    """Return, as a sentence after a space, that comparable players met each other, not themselves.
+
+    A player who is generous then pays its rivals, and not itself.
+    """
+    if len({frozenset(own) for own in met.values()}) == 1:
+        return ""
+    return " Each met the others and not itself, so that what one gives away raises its rivals."
+
+
 def largest_comparable_set(met: Encounters) -> Comparable:
     """Return the players to rank: those with matches in all cells, else the largest set.
 
