@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import cheaptalk as ct
-from cheaptalk.reports.recipes.margins import ALPHA, margins_over, planned_growth
+from cheaptalk.reports.recipes.margins import ALPHA, Margin, margins_over, planned_growth
 from cheaptalk.reports.study.answers import answer, margins
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.statistics.planning import growth_for_power
@@ -304,3 +304,10 @@ def test_a_player_who_played_a_rich_configuration_more_often_is_not_better() -> 
     )["x"].mean()  # fmt: skip
     assert margin.size == pytest.approx(within)
     assert not margin.told
+
+
+def test_a_sure_lead_has_the_decimals_to_be_seen() -> None:
+    """It was "0 more than b (95 % interval 0 to 0)"."""
+    lead = Margin("b", 0.03, 0.004, 0.056, 30, 1, None, told=True)
+    assert lead.within(lead.places(0)) == " (95 % interval 0.004 to 0.056)"
+    assert lead._replace(told=False).places(0) == 0

@@ -82,6 +82,12 @@ class Margin(NamedTuple):
         low = self.size if self.low is None else self.low
         return (self.told, self.constant, low, self.size)
 
+    def places(self, usual: int) -> int:
+        """Decimals at which a sure lead and its interval do not round to 0, at most four more."""
+        ends = [end for end in (self.size, self.low) if self.told and end]
+        fit = (at for at in range(usual, usual + 4) if all(round(end, at) for end in ends))
+        return next(fit, usual + 4)
+
     def within(self, places: int, *, deals: bool = True) -> str:
         """Its interval as it stands in a sentence, and how few deals it rests on.
 

@@ -37,7 +37,8 @@ def first_answer(
             "it cannot be told who is first",
         )
     closest = min(leads, key=attrgetter("certainty"))
-    lead = f"{fixed(closest.size, places)} ahead of {closest.behind}{closest.within(places)}"
+    shown = closest.places(places)
+    lead = f"{fixed(closest.size, shown)} ahead of {closest.behind}{closest.within(shown)}"
     if first["sure"] == "1 to 1":
         return Answer(
             f"{who}, {standing}, is first, {lead}; with 95 % confidence no other player is."

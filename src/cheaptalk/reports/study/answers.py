@@ -96,7 +96,8 @@ def _of_role(game: GameScores, role: str) -> _Sentence:
         return _Sentence(said, f"{best} alone", where)
     found = list(margins(game, role))
     closest = min(found, key=attrgetter("certainty"))
-    ahead, within = fixed(closest.size, places), closest.within(places)
+    shown = closest.places(places)
+    ahead, within = fixed(closest.size, shown), closest.within(shown)
     is_next = len(ranked) > 2 and closest.behind == found[0].behind
     lead = f"{what}, {ahead} more than{' the next,' if is_next else ''} {closest.behind}{within}"
     if closest.told:
