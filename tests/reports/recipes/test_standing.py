@@ -231,7 +231,7 @@ def test_matches_on_which_a_player_failed_count_for_nobody(monkeypatch: pytest.M
     assert text.startswith(("fleeing and steady have the same", "steady and fleeing have the same"))
     assert frame["rank"].to_list() == [1, 1]
     left = sum(gain > 0 for gain in luck)
-    assert f" {40 - left} of {40 + left} finished matches are left out: on the same deal" in text
+    assert f" {40 - left} of {40 + left} results are left out: on the same deal" in text
 
 
 def test_players_with_the_same_payoffs_tie(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,8 +124,8 @@ class _Board:
         opponents there. All others are listed apart, with what they lack. If nobody has all, the
         largest set of comparable players is ranked. If a player never varied in a game, there is no
         interval over all games, and no range of ranks: how much it may vary is not known. If a
-        match of a ranked player failed, all matches on its deal and against its opponents are left
-        out, since matches can fail on poor deals.
+        match of a ranked player failed, all players' results on its deal and against its opponents
+        are left out, since matches can fail on poor deals.
         """
         rows, apart, without, failed, rivals = _compared(self.rows(self.studies))
         found = _by_game(rows)
@@ -286,8 +286,8 @@ class _Comparison(NamedTuple):
         rows: of players who are ranked, with their standing ``z``.
         apart: of all others.
         without: players whose matches count for nobody, so that the ranked are comparable.
-        failed: how many matches count for nobody, since a ranked player's match on the same deal
-            and against the same opponents failed.
+        failed: how many results are left out, since a ranked player's match on the same deal and
+            against the same opponents failed.
         rivals: that players met each other and not themselves; see :func:`.head_to_head`.
     """
 
@@ -324,18 +324,18 @@ def _compared(rows: pl.DataFrame) -> _Comparison:
     places = [side.filter(ranked).select(cells.columns).n_unique() for side in (finished, kept)]
     if places[0] < places[1]:
         finished = kept  # a player would have no match in some cell
-    lost = kept["match"].n_unique() - finished["match"].n_unique()
+    lost = kept.filter(ranked).height - finished.filter(ranked).height
     rivals = head_to_head(encounters(kept.filter(ranked), "player", LIKE, "got"))
     return _Comparison(_standardised(finished).filter(ranked), apart, without, lost, rivals)
 
 
 def _failed_text(failed: int, rows: pl.DataFrame) -> str:
-    """How many matches were left out since others failed, as a sentence after a space."""
+    """How many results were left out since others failed, as a sentence after a space."""
     if not failed:
         return ""
     return (
-        f" {failed:,} of {failed + rows['match'].n_unique():,} finished matches are left out: on "
-        "the same deal and against the same opponents, a match of a ranked player failed."
+        f" {failed:,} of {failed + rows.height:,} results are left out: on the same deal and "
+        "against the same opponents, a match of a ranked player failed."
     )
 
 
