@@ -1,6 +1,6 @@
 """Two studies side by side: what changed, on the same deals where both played them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -8,9 +8,11 @@ from typing import Any
 import polars as pl
 
 from cheaptalk.frames.reader import places_in
+from cheaptalk.frames.unscored import unscored, unscored_text
 from cheaptalk.records import Store, line_up
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.charts.kinds import dots
+from cheaptalk.reports.recipes.comparison_gaps import Gaps, gaps
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Recipe, RecipePart
@@ -142,10 +144,14 @@ class _Comparison:
         each configuration has no interval; its p is the probability of that among equal players (a
         permutation test: six paired instances give 0.031). A difference whose error is unknown,
         or has fewer than two degrees of freedom, is inconclusive: it has neither interval nor p.
+        A score that all seats of a match share is one difference, whoever sat there.
+
+        Only finished matches are compared. The answer counts the others of what both studies
+        played: whatever makes matches fail can also make the outcomes of the rest differ.
         """
         for study in (evidence, self.other):
             if study.scored(game).is_empty():
-                raise Lacking(f"no match of {plain(game)} in {study.study} has finished")
+                raise Lacking(_unfinished(game, study))
         tested = evidence.once(self.tested)
         frame = tested.filter(game=game).drop("game")
         before, after, shared = self._matches(game, evidence)
@@ -159,9 +165,13 @@ class _Comparison:
                 "the studies have no configuration in common that the same players played; name "
                 "those that stand for each other with --as NEW=OLD"
             )
-        unchanged = _unchanged(game, before, after) if frame["paired"].all() else None
-        said = _changed(frame, len(tested), evidence.study, self.other.study, unchanged)
-        yield said._replace(text=said.text + _shared_text(shared))
+        paired = bool(frame["paired"].all())
+        gaps = self._gaps(game, evidence, paired)
+        unchanged = _unchanged(game, before, after) if paired else None
+        answer = _changed(
+            frame, len(tested), evidence.study, self.other.study, unchanged, gaps.differ
+        )
+        yield answer._replace(text=answer.text + gaps.text + _shared_text(shared))
         yield _charts(game, frame, self.other)
         yield _table(game, frame, evidence, self.other, _same_deals(evidence, self.other))
 
@@ -189,8 +199,8 @@ class _Comparison:
             for side, study in ((before, evidence), (after, self.other))
         )
         paired = _same_deals(evidence, self.other)
-        for role in first.roles:
-            yield from _rows(first, second, role, paired)
+        rows = [row for role in first.roles for row in _rows(first, second, role, paired)]
+        yield from _merged(rows)
 
     def _matches(self, game: str, evidence: Evidence) -> tuple[pl.DataFrame, pl.DataFrame, int]:
         """A game's scored matches that only one of the studies has, and how many both have.
@@ -200,6 +210,21 @@ class _Comparison:
         replaced = {old: f"{old} of {self.other.study}" for old in self.renamed.values()}
         after = _renamed(self.other.scored(game), replaced | dict(self.renamed))
         return without_shared(evidence.scored(game), after)
+
+    def _gaps(self, game: str, evidence: Evidence, paired: bool) -> Gaps:
+        """The matches of either study that can't be compared; see :func:`.gaps`."""
+        replaced = {old: f"{old} of {self.other.study}" for old in self.renamed.values()}
+        after = _renamed(self.other.frames[game], replaced | dict(self.renamed))
+        before, after, _ = without_shared(evidence.frames[game], after)
+        return gaps((evidence, self.other), (before, after), paired)
+
+
+def _unfinished(game: str, study: Evidence) -> str:
+    """Say that a study has no match to compare, and what became of those that it has."""
+    said = f"no match of {plain(game)} in {study.study} has finished"
+    frame = study.frames.get(game)
+    ends = "" if frame is None else unscored_text(unscored(frame), frame.height)
+    return f"{said}: {ends}" if ends else said
 
 
 def _unchanged(game: str, before: pl.DataFrame, after: pl.DataFrame) -> int | None:
@@ -242,37 +267,66 @@ def _same_deals(one: Evidence, other: Evidence) -> bool:
 
 def _rows(
     before: GameScores, after: GameScores, role: str, paired: bool
-) -> Iterator[dict[str, object]]:
-    """The rows of one role: players in the order of labels, then scores in the game's order."""
+) -> Iterator[dict[str, Any]]:
+    """The rows of one role: players in the order of labels, then scores in the game's order.
+
+    A payoff is compared only if it is the role's gain: another measure already tells what its
+    players gain.
+    """
     if role not in after.roles:
         return
+    gain = before.gain(role).key
     scores = {
         score.key: score
         for score in before.scores
-        if score.role in (None, role)
-        and (not score.key.startswith("payoff.") or before.shared(role))
+        if score.role in (None, role) and (not score.is_payoff or score.key == gain)
     }
     sides = [side.seated(role).rename({f"player.{role}": WHO}) for side in (before, after)]
     for who in sorted(set(sides[0][WHO]) & set(sides[1][WHO])):
         mine = [side.filter(pl.col(WHO) == who) for side in sides]
+        matches = tuple(frozenset(side["match"]) for side in mine)
         for key, score in scores.items():
-            found = difference(mine[0], mine[1], key, paired, score.bounds)
-            if found is not None:
-                low, high = found.limits
+            change = difference(mine[0], mine[1], key, paired, score.bounds)
+            if change is not None:
+                low, high = change.limits
                 yield {
                     "game": before.name, WHO: who, "role": capital(role),
                     "score": score.title, "unit": score.unit,
-                    "before": found.before, "after": found.after, "difference": found.difference,
-                    "difference.low": low, "difference.high": high, "difference.n": found.n,
-                    "difference.clusters": found.clusters,
-                    "difference.wanted": found.wanted,
-                    "paired": found.paired, "gain": key == before.gain(role).key, "p": found.p,
-                    "decimals": before.decimals.get(key, 2), "place": role,
+                    "before": change.before, "after": change.after,
+                    "difference": change.difference,
+                    "difference.low": low, "difference.high": high, "difference.n": change.n,
+                    "difference.clusters": change.clusters,
+                    "difference.wanted": change.wanted,
+                    "paired": change.paired, "gain": key == gain, "p": change.p,
+                    "decimals": before.decimals.get(key, 2), "place": role, "seated": who,
+                    "matches": None if score.role else matches,
                 }  # fmt: skip
 
 
+def _merged(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Merge the rows of one score of the same matches, which are one difference.
+
+    All seats of a match share a score that is no role's, such as its number of rounds.
+    """
+    same: dict[object, list[dict[str, Any]]] = {}
+    for row in rows:
+        matches = row.pop("matches")
+        key = (row["score"], *(matches or (row[WHO], row["role"])))
+        same.setdefault(key, []).append(row)
+    return [
+        group[0] | {name: " / ".join(dict.fromkeys(row[name] for row in group))
+                    for name in (WHO, "role")}
+        for group in same.values()
+    ]  # fmt: skip
+
+
 def _changed(
-    frame: pl.DataFrame, tests: int, before: str, after: str, unchanged: int | None
+    frame: pl.DataFrame,
+    tests: int,
+    before: str,
+    after: str,
+    unchanged: int | None,
+    gaps_differ: bool,
 ) -> Answer:
     """Whose gains changed beyond doubt, and how many other scores did.
 
@@ -281,10 +335,14 @@ def _changed(
         tests: how many differences of all games the corrected p-values allow for.
         before, after: the studies.
         unchanged: the number of pairs of matches if all have the same outcome.
+        gaps_differ: whether matches without a result in one study have one in the other.
     """
     since, tested = f"From “{before}” to “{after}”", counted(tests, "difference")
     if unchanged:
         pairs = "the only pair" if unchanged == 1 else f"all {unchanged:,} pairs"
+        if gaps_differ:
+            same = f"the outcome is the same in {pairs} of finished matches"
+            return Answer(f"{since}, {same}.", f"{same}; others did not finish")
         said = f"{since}, nothing changed: the outcome is the same in {pairs} of matches."
         return Answer(said, "nothing changed")
     changed = frame.filter(pl.col("p.corrected") < 1 - LEVEL)
@@ -297,7 +355,7 @@ def _changed(
         moved = ["no change of a gain can be told from chance"]
     elif not changed.filter("gain", pl.col("difference") > 0).height:
         moved.append("no rise of a gain can be told from chance")
-    if others := changed.filter(~pl.col("gain")).height:
+    if others := changed.filter(~pl.col("gain"))["score"].n_unique():
         moved.append(f"{counted(others, 'other score')} changed, too")
     rule = f" (95 % intervals; Holm's rule for {tested})"
     return Answer(
@@ -311,7 +369,8 @@ def _untested(frame: pl.DataFrame) -> str:
     if not untested:
         return ""
     which = "all" if untested == len(frame) else f"{untested}"
-    return f"; {which} of them rest on too few instances for a test"
+    rest = "rests" if untested == 1 < len(frame) else "rest"
+    return f"; {which} of them {rest} on too few instances for a test"
 
 
 def _moved(row: Mapping[str, Any]) -> str:
@@ -371,7 +430,7 @@ def _charts(game: str, frame: pl.DataFrame, other: Evidence) -> Charts:
 
 
 def _lead(game: str, row: Mapping[str, Any]) -> Lead:
-    return Lead(game, {f"player.{row['place']}": row[WHO], "status": "finished"})
+    return Lead(game, {f"player.{row['place']}": row["seated"], "status": "finished"})
 
 
 def _hover_text(row: Mapping[str, Any]) -> str:

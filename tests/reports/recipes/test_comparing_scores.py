@@ -1,0 +1,134 @@
+"""What a comparison of two studies covers: scores and payoffs, and matches without a result."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.models import ModelCall, Reply
+from cheaptalk.rules import games
+from tests.conftest import Command
+from tests.fakes import REFUSAL, Canned, Refusing, legal, study, with_model
+
+ALIKE = "the outcome is the same in all 4 pairs of"
+
+
+def compared(folder: Path, before: dict[str, Any], after: dict[str, Any]) -> ct.reports.Findings:
+    with ct.Store.open(folder / "store.sqlite", create=True) as store:
+        for name, changes in (("a", before), ("b", after)):
+            ct.run(study(name=name, **changes), store)
+        return ct.reports.compare(store, "a", "b")
+
+
+@pytest.mark.usefixtures("toys")
+@pytest.mark.parametrize(
+    ("game", "roles"),
+    [
+        ("guessing", {"Left", "Right"}),  # two roles, and no measure of a gain
+        ("collecting", {"Giver", "Keeper"}),  # several seats share a role, and one does not
+    ],
+)
+def test_payoffs_are_compared_for_each_role_without_a_gain(
+    game: str, roles: set[str], tmp_path: Path
+) -> None:
+    changes = {"games": [{"game": game}], "players": {"a": {"strategy": "random"}}, "deals": 3}
+    changes["pairing"] = "all"
+    found = compared(tmp_path, changes, changes | {"seed": 9})
+    rows = found.tables[f"compare-{game}"].frame.filter("gain")
+    assert set(rows["role"]) == roles
+    assert all(score.startswith("Payoff ") for score in rows["score"])
+
+
+def test_every_game_has_a_gain_for_each_role() -> None:
+    """A role without a measure is compared by its payoff, so that a measure must be a gain."""
+    for box in games().values():
+        own = [measure for measure in box.measures.values() if measure.role]
+        assert all(measure.name.endswith("_gain") for measure in own), box.name
+
+
+@pytest.mark.usefixtures("toys")
+def test_a_score_that_all_seats_share_is_one_difference(tmp_path: Path) -> None:
+    changes: dict[str, Any] = {
+        "games": [{"game": "guessing"}], "deals": 4,
+        "players": {"x": {"strategy": "random"}, "y": {"strategy": "own_card"}},
+        "pairing": [["x", "y"]],
+    }  # fmt: skip
+    found = compared(tmp_path, changes, changes | {"seed": 9})
+    frame = found.tables["compare-guessing"].frame
+    assert frame.select("who", "role", "score").rows() == [
+        ("x / y", "Left / Right", "Hits"),
+        ("x", "Left", "Payoff Left"),
+        ("y", "Right", "Payoff Right"),
+    ]
+    assert "of 3 differences" in found.answers["Guessing"]
+
+
+def stores(folder: Path, *refused: int) -> list[Path]:
+    """Stores of one study of a model that refuses in so many of its six matches."""
+    paths = [folder / f"{at}.sqlite" for at in range(len(refused))]
+    for path, matches in zip(paths, refused, strict=True):
+        with ct.Store.open(path, create=True) as store:
+            ct.run(study(**with_model()), store, models=Refusing(matches))
+    return paths
+
+
+def test_matches_without_a_result_are_counted_and_are_no_unchanged_ones(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    first, second = stores(tmp_path, 0, 2)
+    options = ("small", "small", "--store", str(first), "--other-store", str(second))
+    done = cheaptalk("compare", *options, "--json")
+    answer = json.loads(done.out)["answers"]["Bargaining"]
+    assert answer == (
+        f"From “small” to “small”, {ALIKE} finished matches. In “small”, 2 of 6 matches were "
+        "forfeited. Only pairs of finished matches are compared."
+    )
+    assert "2 of 6 matches were forfeited" in " ".join(cheaptalk("compare", *options).out.split())
+
+
+def test_the_same_gaps_in_both_studies_are_no_change(tmp_path: Path) -> None:
+    [first] = stores(tmp_path, 2)
+    with ct.Store.open(first) as store:
+        refused = {record.id for record in store.records("small") if not record.payoffs}
+
+        def answered(call: ModelCall, number: str) -> Reply | str:
+            return REFUSAL if number.partition("/")[0] in refused else legal(call)
+
+        with ct.Store.open(tmp_path / "other.sqlite", create=True) as other:
+            ct.run(study(**with_model()), other, models=Canned(answered))
+            found = ct.reports.compare(store, "small", "small", other_store=other)
+    said = found.answers["Bargaining"]
+    assert f"nothing changed: {ALIKE} matches." in said
+    assert said.count("2 of 6 matches were forfeited") == 2
+
+
+def test_unpaired_studies_that_lack_different_shares_are_no_fair_comparison(tmp_path: Path) -> None:
+    [first] = stores(tmp_path, 2)
+    with ct.Store.open(tmp_path / "other.sqlite", create=True) as other:
+        ct.run(study(**with_model(), seed=9), other, models=Refusing(0))
+        with ct.Store.open(first) as store:
+            found = ct.reports.compare(store, "small", "small", other_store=other)
+    assert "a difference can come from which of them finished" in found.answers["Bargaining"]
+
+
+def test_a_study_without_a_result_says_what_became_of_its_matches(tmp_path: Path) -> None:
+    first, second = stores(tmp_path, 0, 6)
+    with ct.Store.open(first) as store:
+        found = ct.reports.compare(store, "small", "small", other_store=second)
+    assert found.lacking["Bargaining"] == (
+        "no match of bargaining in small has finished: 6 of 6 matches were forfeited"
+    )
+
+
+def test_planned_matches_that_have_not_begun_are_no_unchanged_ones(tmp_path: Path) -> None:
+    [first] = stores(tmp_path, 0)
+    with ct.Store.open(tmp_path / "halted.sqlite", create=True) as halted:
+        short = study(**with_model(), budget={"calls": 3})
+        ct.run(short, halted, models=Refusing(0), concurrency=1)
+        with ct.Store.open(first) as store:
+            found = ct.reports.compare(store, "small", "small", other_store=halted)
+    said = found.answers["Bargaining"]
+    assert "planned matches of “small” have not begun." in said
+    assert "nothing changed" not in said
