@@ -140,7 +140,7 @@ def test_other_equilibria_are_said(payoffs: object, found: str, taken: str) -> N
 
 def test_nothing_is_said_of_others_where_there_is_one_equilibrium() -> None:
     said = answer(analyse_payoffs("dominance", table([[1, 1], [0, 0]], "a", "b"))).text
-    assert said.startswith("At the equilibrium of the mean payoffs, everybody chooses a; how sure")
+    assert said.startswith("At the equilibrium of the mean payoffs, everybody chooses a. How sure")
     assert "symmetric" not in said
 
 
@@ -148,22 +148,22 @@ UNTOLD = "Whom people choose at equilibrium cannot be told yet: ben 100 % (0 to 
 
 
 @pytest.mark.parametrize(
-    ("freedom", "tied", "sentence"),
+    ("uncertain", "tied", "sentence"),
     [
-        (2, {}, "At the equilibrium of the mean payoffs, everybody chooses ben; how sure that is"),
-        (9, {}, f"{UNTOLD}; more matches may tell (cheaptalk metagame --next lists them). "),
-        (9, {"ann": 1.0}, f"{UNTOLD}. "),
+        ("few", {}, "At the equilibrium of the mean payoffs, everybody chooses ben. Take care."),
+        ("", {}, f"{UNTOLD}; more matches may tell (cheaptalk metagame --next lists them). "),
+        ("", {"ann": 1.0}, f"{UNTOLD}. "),
     ],
 )
 def test_the_equilibrium_is_that_of_the_mean_payoffs(
-    freedom: int, tied: dict[str, float], sentence: str
+    uncertain: str, tied: dict[str, float], sentence: str
 ) -> None:
     """Shares of the draws were stated as the equilibrium, and more matches advised for twins."""
     only = SimpleNamespace(components=[SimpleNamespace(isolated=True)], complete=True)
     shares = [Spread(0.0, 0.4, 0.5, 0.0, 1.0), Spread(1.0, 0.6, 0.5, 0.0, 1.0)]
     one = SimpleNamespace(
-        labels=("ann", "ben"), against=lambda _: shares, draws=100, unsure="", found=only,
-        tied=tied, game=SimpleNamespace(samples=[0], fewest=3, freedom=freedom),
+        labels=("ann", "ben"), against=lambda _: shares, found=only, tied=tied,
+        uncertain=uncertain, cautions=["Take care"],
     )  # fmt: skip
     assert answer(cast("Analysis", one)).text.startswith(sentence)
 

@@ -10,6 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from cheaptalk.equilibrium.analysis.cautions import (
+    cautions,
+    uncertain_because,
+    unscored_matches,
+)
 from cheaptalk.equilibrium.analysis.providers import Providers
 from cheaptalk.equilibrium.analysis.rankings import Rankings, rankings
 from cheaptalk.equilibrium.analysis.selection import Selected
@@ -222,6 +227,21 @@ class Analysis(Printed):
         return f"the same deals in all cells; {counted(in_all, 'deal')} of {in_any:,} are in all"
 
     @property
+    def uncertain(self) -> str:
+        """Why draws cannot show how sure the choice is; empty if they can."""
+        return uncertain_because(self.game, self.draws, self.unsure)
+
+    @cached_property
+    def unscored(self) -> tuple[dict[str, int], int]:
+        """The matches that no payoff includes, by status, and the number of all matches."""
+        return unscored_matches(self.selected, self.labels, self.labels)
+
+    @property
+    def cautions(self) -> list[str]:
+        """What limits the answer, in sentences; see :func:`.cautions`."""
+        return cautions(self.game, self.uncertain, self.unscored)
+
+    @property
     def warnings(self) -> list[str]:
         """What makes the draws less sure than they look."""
         return [said for said in (self.game.few if self.draws else "", self.broken_ties) if said]
@@ -363,7 +383,7 @@ def analysis_text(one: Analysis) -> str:
         lines.append(
             f"  {played}: payoff {fixed(point.payoff, one.places)}, regret {regret}{extent}"
         )
-        if recurrence:
+        if recurrence and not one.uncertain:
             exists, chosen = recurrence
             lines[-1] += f"; exists in {exists:.1%} of draws, taken in {chosen:.1%}"
     if len(one.found.components) > SHOWN:
@@ -374,6 +394,8 @@ def analysis_text(one: Analysis) -> str:
         one.dominated_in_words,
     )
     lines += [f"  {words.rstrip('.')}." for words in said if words]
+    said_below = bool(one.unsure)  # the first caution is why there are no intervals
+    lines += [f"{caution}." for caution in one.cautions[said_below:]]
     columns = {
         "Share": [spread_text(spread, 3) for spread in one.against("mixture")],
         "Payoff": [spread_text(spread, one.places) for spread in one.gets],
@@ -426,7 +448,7 @@ def _made(one: Analysis) -> str:
     """How the intervals were made, or why there are none."""
     if one.unsure:
         return f"No intervals: {one.unsure}."
-    warning = "".join(f"\n{said}." for said in one.warnings)
+    warning = f"\n{one.broken_ties}." if one.broken_ties else ""
     return (
         "The table is of the equilibrium of most entropy, and among several with equally much the "
         "best paid, found anew in each draw: the mean, and in brackets 95 %, of "

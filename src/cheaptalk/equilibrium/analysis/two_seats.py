@@ -15,6 +15,11 @@ from cheaptalk.equilibrium.analysis.analysis import (
     regret_text,
     spread_text,
 )
+from cheaptalk.equilibrium.analysis.cautions import (
+    cautions,
+    uncertain_because,
+    unscored_matches,
+)
 from cheaptalk.equilibrium.analysis.selection import Selected
 from cheaptalk.equilibrium.analysis.two_seat_solution import Solved
 from cheaptalk.equilibrium.empirical.bootstrap import Spread, spreads
@@ -113,6 +118,21 @@ class SeatsAnalysis(Printed):
         return 0 if self.drawn is None else len(self.drawn)
 
     @property
+    def uncertain(self) -> str:
+        """Why draws cannot show how sure the choice is; empty if they can."""
+        return uncertain_because(self.game, self.draws, self.unsure)
+
+    @cached_property
+    def unscored(self) -> tuple[dict[str, int], int]:
+        """The matches that no payoff includes, by status, and the number of all matches."""
+        return unscored_matches(self.selected, *self.labels)
+
+    @property
+    def cautions(self) -> list[str]:
+        """What limits the answer, in sentences; see :func:`.cautions`."""
+        return cautions(self.game, self.uncertain, self.unscored)
+
+    @property
     def matches(self) -> int:
         """How many matches there are in all cells."""
         return int(self.game.counts().sum())
@@ -179,6 +199,8 @@ def seats_text(one: SeatsAnalysis) -> str:
         lines.append(f"  {chosen}: payoffs {numbers}, regrets {regrets}{extent}")
     if len(one.solved.found) > SHOWN:
         lines.append(f"  and {len(one.solved.found) - SHOWN} more")
+    said_below = bool(one.unsure)  # the first caution is why there are no intervals
+    lines += [f"{caution}." for caution in one.cautions[said_below:]]
     return "\n".join([*lines, *(_pairs(one) if one.draws else [f"No intervals: {one.unsure}."])])
 
 
@@ -197,6 +219,6 @@ def _pairs(one: SeatsAnalysis) -> list[str]:
         f"Of draws: how many have the pair as a pure equilibrium; * marks those of the mean "
         f"payoffs. {one.choice.without:.1%} of draws have none. In brackets: 95 % of "
         f"{one.draws:,} bootstrap draws of at least {one.game.fewest:,} deals a cell "
-        f"({deals}, seed {one.seed})." + (f" {one.game.few}." if one.game.few else "")
+        f"({deals}, seed {one.seed})."
     )
     return [*aligned([head, *rows], {0, 1}), *rest, made]

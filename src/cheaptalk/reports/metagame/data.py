@@ -35,6 +35,7 @@ def analysis_json(one: Analysis, seed: int) -> dict[str, Any]:
         "deals_in_all_cells": one.deals_in_all[0],
         "deals_in_some_cell": one.deals_in_all[1],
         "warning": "; ".join(one.warnings) or None,
+        **_cautions(one),
         "level": LEVEL if one.draws else None,
         "no_intervals_because": one.unsure or None,
         "equilibria": [
@@ -74,6 +75,17 @@ def analysis_json(one: Analysis, seed: int) -> dict[str, Any]:
         "providers": _providers(one.providers) if one.providers else None,
         "next": _next(one.next_cells) if one.next_cells is not None else None,
     }  # fmt: skip
+
+
+def _cautions(one: Analysis | SeatsAnalysis) -> dict[str, Any]:
+    """What limits the answer, as on the page, and how many matches no payoff includes."""
+    counts, total = one.unscored
+    return {
+        "cautions": one.cautions,
+        "uncertain_because": one.uncertain or None,
+        "unscored": counts,
+        "matches_of_any_status": total,
+    }
 
 
 def _providers(among: Providers) -> dict[str, Any]:
@@ -136,6 +148,7 @@ def seats_json(one: SeatsAnalysis, seed: int) -> dict[str, Any]:
         "paired": one.paired if one.draws else None,
         "level": LEVEL if one.draws else None,
         "no_intervals_because": one.unsure or None,
+        **_cautions(one),
         "equilibria": [_equilibrium(one, found) for found in one.solved.found],
         "complete": one.solved.complete,
         "paths": one.solved.paths,

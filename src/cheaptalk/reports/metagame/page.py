@@ -1,5 +1,6 @@
 """Writing the pages of empirical games: one HTML file that needs nothing else."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -17,7 +18,8 @@ from cheaptalk.equilibrium.analysis.providers import providers_of_models
 from cheaptalk.equilibrium.analysis.selection import MANY, Selected, measures_shown, selected
 from cheaptalk.equilibrium.analysis.two_seats import SeatsAnalysis
 from cheaptalk.frames import match_frames
-from cheaptalk.records import Status, Store
+from cheaptalk.frames.unscored import unscored
+from cheaptalk.records import Store
 from cheaptalk.records.store.queries import places_of
 from cheaptalk.reports.charts.chart import Chart
 from cheaptalk.reports.charts.colours import tones_of
@@ -109,15 +111,10 @@ class Played(NamedTuple):
     @property
     def unscored(self) -> dict[str, int]:
         """Matches that are no part of any payoff, by status."""
-        counts: dict[str, int] = {}
+        counts: Counter[str] = Counter()
         for frame in self.frames.values():
-            for status, dropped, number in (
-                frame.group_by("status", "dropped", maintain_order=True).len().iter_rows()
-            ):
-                what = "dropped" if dropped and status == Status.FINISHED.value else status
-                counts[what] = counts.get(what, 0) + number
-        counts.pop(Status.FINISHED.value, None)
-        return counts
+            counts.update(unscored(frame))
+        return dict(counts)
 
 
 def metagame_report(

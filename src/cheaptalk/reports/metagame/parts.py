@@ -8,7 +8,6 @@ import polars as pl
 from cheaptalk.equilibrium.analysis.analysis import Analysis, called, regret_text
 from cheaptalk.equilibrium.analysis.providers import Providers
 from cheaptalk.equilibrium.empirical.bootstrap import Spread
-from cheaptalk.equilibrium.empirical.empirical_games import Empirical
 from cheaptalk.equilibrium.empirical.next_cells import NextCells
 from cheaptalk.reports.charts.chart import Chart, Lead
 from cheaptalk.reports.charts.kinds import HIGH, LOW
@@ -136,9 +135,6 @@ def analysis_parts(
         yield _next(one, one.next_cells, prefix)
 
 
-ENOUGH_FREEDOM = 5
-"""Degrees of freedom that a sentence on the choice needs. Of two equal strategies one is ahead on
-each of five instances in 6 % of games, and in all draws then; on each of six in 3 %."""
 HOW_DRAWN = "Dots are means over draws of the deals, whiskers hold 95 % of the draws."
 CONDUCT = (
     "Demands are means of the offers that are still made in a round, with 95 % intervals clustered "
@@ -152,8 +148,7 @@ def answer(one: Analysis) -> Answer:
     shares = one.against("mixture")
     order = sorted(range(len(one.labels)), key=lambda at: -(shares[at].estimate or 0.0))
     first = order[0]
-    why = uncertain_because(one.game, one.draws, one.unsure)
-    low = None if why else shares[first].low
+    low = None if one.uncertain else shares[first].low
     told = [
         f"{called(one.labels[at])} {_percent(shares[at], drawn=low is not None)}"
         for at in order if (shares[at].estimate or 0.0) >= 0.005
@@ -161,37 +156,22 @@ def answer(one: Analysis) -> Answer:
     who = f"people choose {', '.join(told)}"
     if len(told) == 1 and (shares[first].estimate or 0.0) >= 0.995:
         who = f"everybody chooses {called(one.labels[first])}"
+    caution = "".join(f" {sentence}." for sentence in one.cautions)
     if low is None:
-        said = f"how sure that is cannot be told: {why or 'there are no draws'}."
         return Answer(
-            f"At the equilibrium of the mean payoffs, {who}; {said}{_others(one)}", ", ".join(told)
+            f"At the equilibrium of the mean payoffs, {who}.{caution}{_others(one)}",
+            ", ".join(told),
         )
     if low <= 0:
         said = f"Whom people choose at equilibrium cannot be told yet: {', '.join(told)}"
         if max(one.tied.values(), default=0.0) < 1:
             said += "; more matches may tell (cheaptalk metagame --next lists them)"
         return Answer(
-            f"{said}. Shares are of the equilibrium of the mean payoffs, with 95 % of the draws.",
+            f"{said}. Shares are of the equilibrium of the mean payoffs, with 95 % of the draws."
+            f"{caution}",
             f"cannot be told yet: {', '.join(told)}",
         )
-    return Answer(f"At equilibrium {who}.{_others(one)}", ", ".join(told))
-
-
-def uncertain_because(game: Empirical, draws: int, unsure: str) -> str:
-    """Return why draws cannot show how sure a choice is; empty if they can.
-
-    Args:
-        game: the cells that the draws resample.
-        draws: how many bootstrap games there are.
-        unsure: why there are none.
-    """
-    if not draws:
-        return unsure
-    if game.freedom >= ENOUGH_FREEDOM:
-        return ""
-    wanted = ENOUGH_FREEDOM + len(game.samples)
-    played = counted(game.fewest, "instance")
-    return f"the cell with the fewest matches has {played}, and it takes {wanted:,}"
+    return Answer(f"At equilibrium {who}.{caution}{_others(one)}", ", ".join(told))
 
 
 def _others(one: Analysis) -> str:
@@ -350,7 +330,7 @@ def _equilibria(one: Analysis, prefix: str) -> ReportTable:
         pl.DataFrame(rows, infer_schema_length=None),
         (
             Header("mixture", "Mixture"), Header("payoff", "Payoff", "", one.places),
-            *(drawn if one.draws else ()), Header("entropy", "Entropy", "nats", 3),
+            *(() if one.uncertain else drawn), Header("entropy", "Entropy", "nats", 3),
             Header("regret", "Regret", about="How far it is from an exact equilibrium."),
             Header("extent", "Extent"),
         ),

@@ -10,7 +10,7 @@ from cheaptalk.equilibrium.analysis.analysis import called, regret_text
 from cheaptalk.equilibrium.analysis.two_seats import PAYOFF, Pair, SeatsAnalysis
 from cheaptalk.reports.charts.chart import Lead
 from cheaptalk.reports.metagame.figures import payoff_maps
-from cheaptalk.reports.metagame.parts import OF_DRAWS, spread_out, uncertain_because
+from cheaptalk.reports.metagame.parts import OF_DRAWS, spread_out
 from cheaptalk.reports.pages import anchor
 from cheaptalk.reports.recipes.parts import Answer, Charts, Shown
 from cheaptalk.reports.recipes.tables import Header, ReportTable
@@ -61,8 +61,7 @@ def answer(one: SeatsAnalysis) -> Answer:
     stable = sorted(
         (pair for pair in one.standing if pair.stable), key=lambda pair: -(pair.support or 0.0)
     )
-    why = uncertain_because(one.game, one.draws, one.unsure)
-    caution = f" How sure that is cannot be told: {why}." if why else ""
+    caution = "".join(f" {sentence}." for sentence in one.cautions)
     if not stable:
         said = "From every pair one side would switch: there is no pure equilibrium of the means."
         return Answer(f"{said}{caution}", "no pure equilibrium")
@@ -71,7 +70,7 @@ def answer(one: SeatsAnalysis) -> Answer:
         f"{capital(one.seats[1])}"
         + (
             f" (so in {100 * pair.support:.0f} % of draws)"
-            if pair.support is not None and not why
+            if pair.support is not None and not one.uncertain
             else ""
         )
         for pair in stable[:3]

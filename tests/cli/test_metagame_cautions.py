@@ -1,0 +1,78 @@
+"""The terminal, the JSON and the page of metagame carry the same cautions."""
+
+import html
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cheaptalk as ct
+from cheaptalk.models import ModelCall, Reply
+from tests.conftest import Command
+from tests.fakes import Canned, broken, legal
+
+STUDY: dict[str, Any] = {
+    "name": "few",
+    "seed": 1,
+    "games": [{"game": "item_bargaining", "fixed": {"quantities": [7, 4, 1]}}],
+    "players": {
+        "tiny": {"model": "vllm/tiny"}, "soft": {"strategy": "soft"}, "tough": {"strategy": "tough"}
+    },
+}  # fmt: skip
+FEW = "the cell with the fewest matches has 3 instances, and it takes 6"
+
+
+def breaking(matches: int) -> Canned:
+    """A model whose provider fails in its first so many matches."""
+    failing: set[str] = set()
+
+    def reply(call: ModelCall, number: str) -> Reply | str:
+        match = number.partition("/")[0]
+        if len(failing) < matches:
+            failing.add(match)
+        return broken(retry=False) if match in failing else legal(call)
+
+    return Canned(reply)
+
+
+def answers(cheaptalk: Command, store: Path, *options: str) -> tuple[str, dict[str, Any], str]:
+    """Return the terminal's text, the JSON and the page, each in one line."""
+    page = store.with_name("page.html")
+    arguments = ("metagame", "few", "--store", str(store), "--bootstrap", "50", *options)
+    text = cheaptalk(*arguments, "--out", str(page))
+    assert text.status == 0, text.err
+    [game] = json.loads(cheaptalk(*arguments, "--json").out)
+    return " ".join(text.out.split()), game, html.unescape(" ".join(page.read_text().split()))
+
+
+@pytest.mark.parametrize("options", [(), ("--by-seat",)])
+def test_too_few_instances_are_said_everywhere(
+    options: tuple[str, ...], cheaptalk: Command, tmp_path: Path
+) -> None:
+    """The terminal said that an equilibrium exists in all draws of three instances."""
+    path = tmp_path / "store.sqlite"
+    with ct.Store.open(path, create=True) as store:
+        ct.run(ct.Study.model_validate(STUDY | {"deals": 3}), store, models=Canned())
+    text, game, page = answers(cheaptalk, path, *options)
+    caution = f"How sure that is cannot be told: {FEW}"
+    assert f"{caution}." in text
+    assert "exists in" not in text
+    assert game["cautions"] == [caution]
+    assert game["uncertain_because"] == FEW
+    assert f"{caution}." in page
+
+
+def test_unfinished_matches_are_counted_everywhere(cheaptalk: Command, tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    with ct.Store.open(path, create=True) as store:
+        ct.run(ct.Study.model_validate(STUDY | {"deals": 9}), store, models=breaking(3))
+    text, game, page = answers(cheaptalk, path)
+    caution = "3 of 81 matches failed, and only finished matches count"
+    assert f"{caution}." in text
+    assert caution in game["cautions"]
+    assert (game["unscored"], game["matches_of_any_status"]) == ({"failed": 3}, 81)
+    assert f"{caution}." in page
+    _, game, page = answers(cheaptalk, path, "--without", "tiny")
+    assert game["unscored"] == {}
+    assert "matches failed" not in page
