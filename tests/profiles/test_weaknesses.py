@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -13,8 +14,8 @@ from cheaptalk.profiles.summaries import summary
 from cheaptalk.profiles.weaknesses.earnings import _earnings_trial
 from cheaptalk.profiles.weaknesses.endings import FailedMatch, ending_trials
 from cheaptalk.profiles.weaknesses.examine import examine
-from cheaptalk.profiles.weaknesses.manipulations import manipulations
-from cheaptalk.profiles.weaknesses.messages import _example, _sentence, _title
+from cheaptalk.profiles.weaknesses.manipulations import INSTANCE, Conditions, manipulations
+from cheaptalk.profiles.weaknesses.messages import _any_message, _example, _sentence, _title
 from cheaptalk.profiles.weaknesses.rates import RATES, _rate_trial
 from cheaptalk.profiles.weaknesses.weakness import (
     Examination,
@@ -172,6 +173,27 @@ def test_statements_that_could_not_be_read_are_counted() -> None:
     outcome = _rate_trial(seats, lies).outcome
     assert outcome.tested == 3
     assert outcome.sentence.endswith("; 5 more could not be read, and a judge can rate them")
+
+
+def beside_one_silent_match(rng: np.random.Generator) -> Conditions:
+    """Random earnings in 12 instances: with 12 messages each, all beside one silent match."""
+    earned = rng.random((12, 13))
+    rows = pl.DataFrame([
+        {**dict.fromkeys(INSTANCE, f"{at}"), "condition": f"message {by}", "match": "", "twin": "",
+         "reached": True, "changed": 1.0, "signed": change, "size": abs(change)}
+        for at, instance in enumerate(earned)
+        for by, change in enumerate(instance[1:] - instance[0])
+    ])  # fmt: skip
+    return Conditions(rows, [])
+
+
+def test_the_change_by_any_message_of_a_player_that_ignores_them_includes_zero() -> None:
+    """All messages share a silent match, and half of the intervals excluded 0."""
+    rng = np.random.default_rng(1)
+    names = [f"message {by}" for by in range(12)]
+    signed = [_any_message(beside_one_silent_match(rng), names, []).outcome.signed
+              for _ in range(60)]  # fmt: skip
+    assert sum(one is not None and not excludes_zero(one) for one in signed) >= 52
 
 
 def test_an_effect_that_never_varies_has_no_interval_around_zero() -> None:

@@ -241,11 +241,16 @@ def _fatigue_p(runs: Sequence[tuple[str, Mapping[str, Run]]], battery: Battery) 
 
 
 def _any_message(played: Conditions, names: list[str], plain: list[str]) -> Trial:
+    """Return the test of all manipulations together.
+
+    All matches of an instance share its silent match, so that only instances are independent.
+    """
     rows, noise = (played.rows.filter(pl.col("condition").is_in(some)) for some in (names, plain))
+    instances = rows.group_by(INSTANCE, maintain_order=True).agg(pl.col("signed").mean())
+    signed = estimate_of(instances["signed"].to_list())
     sentence = (
         f"{share_of(rows['changed'])} with any message took another course (identical repeats: "
-        f"{share_of(noise['changed'])}), with an average change of "
-        f"{between(estimate_of(rows['signed'].to_list()), signed=True)}"
+        f"{share_of(noise['changed'])}), with an average change of {between(signed, signed=True)}"
     )
     excess = [
         float(np.mean([values[one] for one in names if one in values]))
@@ -255,7 +260,7 @@ def _any_message(played: Conditions, names: list[str], plain: list[str]) -> Tria
     match, twin = _example(rows)
     outcome = Weakness(
         "words", "is moved by messages of any kind", int(rows["reached"].sum()), "matches",
-        sentence, estimate_of(excess), match=match, twin=twin,
+        sentence, estimate_of(excess), signed=signed, match=match, twin=twin,
     )  # fmt: skip
 
     def p(found: frozenset[str]) -> float:
