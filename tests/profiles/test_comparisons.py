@@ -16,7 +16,7 @@ from cheaptalk.models.calls import ModelCall
 from cheaptalk.models.scripted import SAYS, legal
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.comparisons import changes, finding_changes
-from cheaptalk.profiles.gates import Verdict, decide, gate
+from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
 from cheaptalk.profiles.held import Held, held_parts
 from cheaptalk.profiles.metrics.quantities import Quantity
 from cheaptalk.profiles.profiles import PAIR, Number, Profile, detectable, profile_of
@@ -130,16 +130,18 @@ def test_each_change_equals_a_plain_loop_over_the_exported_values(
 
 
 def synthetic(
-    name: str, numbers: dict[str, np.ndarray[Any, Any]], *, draws: bool = True
+    name: str, numbers: dict[str, np.ndarray[Any, Any]], *, draws: bool = True, strata: int = 1
 ) -> Profile:
-    """A profile of a player with given values, each a match and cluster of its own."""
+    """A profile of a player with given values, each a match and cluster of its own, in strata of
+    equal size."""
     made = {}
     for key, values in numbers.items():
         n = len(values)
         frame = pl.DataFrame({
             "player": [name] * n, "other": "fair", "place": "alice", "match": map(str, range(n)),
             "game": "bargaining", "configuration": "c", "deal": [str(one) for one in range(n)],
-            "way": "", "repeat": [0] * n, "draws": draws, "stratum": "c",
+            "way": "", "repeat": [0] * n, "draws": draws,
+            "stratum": [str(one * strata // n) for one in range(n)],
             "cluster": [str(one) for one in range(n)], "value": values,
         })  # fmt: skip
         of = Quantity(key, "earned", key, "share", "more", "", frame, (0.0, 1.0))
@@ -147,6 +149,29 @@ def synthetic(
     seats = pl.DataFrame({"player": [name], "match": ["0"], "calls": [0], "tokens": [0],
                           "dollars": [0.0], "draws": [draws]})  # fmt: skip
     return Profile(name, BATTERY, "small", "study", seats, made)
+
+
+SPARSE = [0.0, 0.0, 0.06, -1.0, 0.03, -1.0, -0.11, 0.0, -0.02, 0.0, 0.0, 0.0]
+"""Differences of two equal agents that randomise, of which few are large."""
+
+
+def decided(differences: list[float], written: str) -> Decision:
+    """Decide a gate on the change of a number, in six strata of two clusters."""
+    was = np.where(np.array(differences) < -0.5, 1.0, np.where(np.array(differences) > 0.5, 0, 0.3))
+    before = synthetic("one", {"n": was}, strata=6)
+    after = synthetic("two", {"n": was + differences}, strata=6)
+    found = changes(after, json.loads(json.dumps(before.as_json())))
+    return decide(after, gate(written), found)
+
+
+def test_two_large_differences_that_agree_do_not_fail_a_gate() -> None:
+    """They were in one stratum, and the interval of -0.17 excluded -0.1."""
+    ordered = sorted(SPARSE)
+    decision = decided(ordered, "change.n >= -0.1")
+    assert decision.verdict is Verdict.CANNOT_TELL
+    assert decision.held is not None
+    error = np.std(ordered, ddof=1) / len(ordered) ** 0.5
+    assert (decision.held.high or 0) >= np.mean(ordered) + 2.2 * error
 
 
 def test_equal_players_seldom_show_any_change() -> None:

@@ -12,13 +12,14 @@ from msgspec import Struct
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics.detection import detectable_effect, permits
+from cheaptalk.profiles.metrics.pairs import mean_differences
 from cheaptalk.profiles.metrics.quantities import ANYTHING
 from cheaptalk.profiles.profiles import FORMAT, LEVEL, PAIR, PAIRED, SAME, Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.bounds import SLACK, Bounds
 from cheaptalk.rules.errors import first_line
-from cheaptalk.statistics import holm, mean_intervals, permutation_test
+from cheaptalk.statistics import holm, permutation_test
 from cheaptalk.text import fixed
 
 OLD_FORMATS = (1,)
@@ -277,12 +278,8 @@ def _change(
 
 
 def _mean(pairs: pl.DataFrame, bounds: Bounds) -> tuple[Estimate, float]:
-    """The mean change with its interval, clustered as the matches of the later profile are, and its
-    degrees of freedom."""
-    row = mean_intervals(
-        pairs, ["change"], cluster=["stratum", "cluster"], strata=["stratum"],
-        bounds={"change": bounds},
-    ).row(0, named=True)  # fmt: skip
+    """The mean change with its interval, and its degrees of freedom."""
+    row = mean_differences(pairs, "change", bounds=bounds).row(0, named=True)
     mean = Estimate(row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
                     row["wanted"])  # fmt: skip
     return mean, row["freedom"]
@@ -297,7 +294,7 @@ def _is_one_sided(pairs: pl.DataFrame) -> bool:
     if abs(change.value or 0) <= SAME:
         return False
     if change.low is None or change.high is None:
-        return (change.clusters or 0) > 1
+        return change.error is None and (change.clusters or 0) > 1
     return not change.low <= 0 <= change.high
 
 

@@ -14,6 +14,7 @@ import polars as pl
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics.detection import detectable_effect, permits
+from cheaptalk.profiles.metrics.pairs import CLUSTER, mean_differences
 from cheaptalk.profiles.metrics.quantities import Quantity, quantities
 from cheaptalk.profiles.seats import failed_matches, seats
 from cheaptalk.profiles.weaknesses.examine import examine
@@ -375,9 +376,10 @@ def _number(of: Quantity, player: str, battery: Battery, table: pl.DataFrame) ->
     whole = set(filled.filter(pl.col("of") == len(seats))["player"]) & set(values["player"])
     who = [player, *(name for name in battery.panel if name != player and name in whole)]
     values = values.filter(pl.col("player").is_in(who))
-    means = mean_intervals(
-        values, ["value"], ["player"], cluster=["stratum", "cluster"], strata=["stratum"],
-        bounds={"value": of.bounds},
+    means = (
+        mean_differences(values, "value", ["player"], bounds=of.bounds) if of.twins
+        else mean_intervals(values, ["value"], ["player"], cluster=CLUSTER, strata=["stratum"],
+                            bounds={"value": of.bounds})
     )  # fmt: skip
     least, most = of.bounds
     means = means.with_columns(pl.col("low", "high").clip(least, most))

@@ -1,0 +1,47 @@
+"""Means of paired differences, whose intervals hold for few clusters."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from cheaptalk.rules.bounds import Bounds
+from cheaptalk.statistics import mean_intervals
+from cheaptalk.statistics.differences import difference_limits
+
+LEVEL = 0.95
+CLUSTER = ("stratum", "cluster")
+"""The columns that tell the clusters of a metric's values apart."""
+
+
+def mean_differences(
+    frame: pl.DataFrame, column: str, by: Sequence[str] = (), *, bounds: Bounds
+) -> pl.DataFrame:
+    """Return mean differences of paired matches with their 95 % intervals, cell by cell.
+
+    The intervals are those of :func:`.difference_limits`, clustered as the matches are. Strata are
+    ignored. Without an effect all of them have the same mean, 0, so that they explain no variance;
+    and as many of them have two clusters only, two large differences that happen to agree would
+    make the interval far too narrow.
+
+    Args:
+        frame: a row per pair, with the columns of :data:`CLUSTER`.
+        column: the differences.
+        by: the columns whose combinations are the cells.
+        bounds: the smallest and the largest possible difference.
+
+    Returns:
+        The columns of :func:`.mean_intervals`. Differences that never varied have its interval. The
+        others have none with fewer than two degrees of freedom.
+    """
+    means = mean_intervals(
+        frame, [column], by, cluster=CLUSTER, strata=(), bounds={column: bounds}
+    )  # fmt: skip
+    limits = [
+        (one["low"], one["high"]) if not one["error"] else
+        difference_limits(one["mean"], one["error"], one["freedom"], LEVEL, bounds, one["skew"])
+        for one in means.iter_rows(named=True)
+    ]  # fmt: skip
+    return means.with_columns(
+        pl.Series(name, [one[end] for one in limits], dtype=pl.Float64)
+        for end, name in enumerate(("low", "high"))
+    )
