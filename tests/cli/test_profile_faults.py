@@ -143,6 +143,27 @@ def test_a_profile_that_is_halted_says_what_is_kept_and_the_same_command_goes_on
     assert asked(tmp_path) == calls
 
 
+@pytest.mark.parametrize("gate", ["earned >= 2", "earned >= 0.25", "earned >= -1"])
+def test_matches_left_to_play_override_every_gate(profiled: Profiled, gate: str) -> None:
+    """A dead agent had the status of an open gate, which a job may accept."""
+    done = profiled("script/legal", "--max-calls", "3", "--require", gate, "--allow-failures")
+    assert "2 matches of the study not played" in " ".join(done.said.split())
+    assert done.status == 4
+
+
+@pytest.mark.parametrize(
+    ("gate", "status", "allowed"),
+    [("earned >= 2", 1, 1), ("findings <= 99", 4, 0), ("tokens >= 1", 4, 3)],
+)
+def test_failed_matches_override_gates_that_do_not_fail(
+    profiled: Profiled, no_waits: None, gate: str, status: int, allowed: int
+) -> None:
+    with agent_server(crashing) as url:
+        command = (f"agent/me@{url}", "--require", gate)
+        assert profiled(*command).status == status
+        assert profiled(*command, "--allow-failures").status == allowed
+
+
 def test_a_profile_that_is_interrupted_says_what_is_kept(
     profiled: Profiled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -264,7 +264,7 @@ def _few(profile: Profile, one: Estimate) -> str:
     return f"of few deals, and may be less sure than that{more}"
 
 
-def status(decisions: list[Decision]) -> int:
+def status(decisions: Sequence[Decision]) -> int:
     """The exit status of several gates together: 1 if one failed, else 3 if one cannot be told."""
     found = {one.verdict for one in decisions}
     worst = next((one for one in (Verdict.FAIL, Verdict.CANNOT_TELL) if one in found), Verdict.PASS)

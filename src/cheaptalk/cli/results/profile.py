@@ -34,7 +34,7 @@ from cheaptalk.text import FEW_MARK
 from cheaptalk.whole_files import whole_file
 
 UNPLAYED = 4
-"""The exit status where matches are left, so that nothing can be said."""
+"""The exit status if matches are left to play, so that no gate is decided."""
 AGENT_DEADLINE = 60
 """Seconds that an agent has for each answer, unless its entry says otherwise: one that hangs then
 costs its match two minutes, since such a request is sent twice."""
@@ -116,9 +116,10 @@ def profile(
 
     The command plays a battery of games with the agent and with baselines on the same instances,
     and writes a page that starts with the weaknesses found. Run it again to continue; matches in
-    the store are not played again. With --require it exits with 0 if all gates pass, with 1 if one
-    fails, and with 3 if an interval contains a limit. It exits with 4 if matches failed or are
-    left.
+    the store are not played again. It exits with 4 if matches are left to play, whatever the gates
+    say. Otherwise, --require exits with 1 if a gate fails, with 3 if an interval contains a limit,
+    and with 0 if all gates pass. If matches failed with errors, the command exits with 4 instead of
+    3 or 0, unless you set --allow-failures.
     """
     with needing("analysis"):
         chosen = ct.profiles.battery(battery or ct.profiles.LATEST)
@@ -173,10 +174,25 @@ def profile(
         say(f"{found.failed}; play them with: {retyped(context)}", to=errors, whole=True)
     if forfeits is not None:
         say(forfeits, to=errors, whole=True)
-    status = 1 if found.mostly_forfeited else ct.profiles.status(decisions)
-    unfinished = played.left > sum(found.failures.values())
-    failed = found.failures and not options.allow_failures
-    raise typer.Exit(status or (UNPLAYED if unfinished or failed else 0))
+    raise typer.Exit(_exit_status(found, decisions, options))
+
+
+def _exit_status(
+    profile: ct.profiles.Profile,
+    decisions: Sequence[ct.profiles.Decision],
+    options: PlayOptions,
+) -> int:
+    """Return the exit status of a profile.
+
+    No verdict counts if matches were not played: they could still change it. A failed match was
+    played, and can be the very reason why a gate fails, so that only a failed gate precedes it.
+    """
+    if profile.unplayed:
+        return UNPLAYED
+    status = 1 if profile.mostly_forfeited else ct.profiles.status(decisions)
+    if profile.failures and not options.allow_failures and status != 1:
+        return UNPLAYED
+    return status
 
 
 def _check_same_player(file: Path, label: str, entry: ct.players.RosterEntry) -> None:
