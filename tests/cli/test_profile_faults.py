@@ -319,6 +319,41 @@ def test_an_agent_that_crashes_on_one_kind_of_message_is_told_which(
     )
 
 
+def test_requests_that_failed_at_first_are_counted(
+    profiled: Profiled, tmp_path: Path, no_waits: None
+) -> None:
+    """An agent that crashed on some requests, and answered it later, had no weakness."""
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(BATTERY | {"sizes": {"small": 8}}))
+    lock, received = threading.Lock(), [0]
+
+    def flaky(request: dict[str, Any]) -> dict[str, Any]:
+        with lock:
+            received[0] += 1
+            return half(request) if received[0] % 4 else {"crash": 1 // 0}
+
+    with agent_server(flaky) as url:
+        gates = ("answered >= 0.95", "findings <= 0", "calls.answer <= 1.01")
+        done = profiled(f"agent/me@{url}", *(part for one in gates for part in ("--require", one)))
+    assert done.status == 1
+    data = json.loads((tmp_path / "me-profile.json").read_text())
+    calls, requests, errors = data["calls"], data["requests"], data["errors"]
+    assert (calls, data["timeouts"]) == (received[0], 0)
+    assert requests < calls
+    numbers = data["numbers"]
+    assert numbers["answered"]["value"] == pytest.approx(1 - errors / requests)
+    assert numbers["calls.answer"]["value"] == pytest.approx(calls / requests)
+    assert numbers["valid"]["value"] == 1
+    assert "unanswered" in data["findings"]
+    for gate in gates:
+        assert f"{gate}: fail" in done.out
+    text = (
+        f"{errors} of {requests} requests got no answer at first: {errors} failed with an error; "
+        f"with repetitions, {calls} attempts were made."
+    )
+    assert text in " ".join(done.out.split())
+    assert text in (tmp_path / "me-profile.html").read_text(encoding="utf-8")
+
+
 def test_an_agent_that_never_answers_gets_no_page(
     profiled: Profiled, tmp_path: Path, no_waits: None
 ) -> None:

@@ -16,6 +16,7 @@ from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics.detection import detectable_effect, permits
 from cheaptalk.profiles.metrics.pairs import CLUSTER, mean_differences
 from cheaptalk.profiles.metrics.quantities import Quantity, quantities
+from cheaptalk.profiles.requests import repeated_text
 from cheaptalk.profiles.seats import failed_matches, seats
 from cheaptalk.profiles.weaknesses.examine import examine
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
@@ -140,6 +141,11 @@ class Profile:
         return "; ".join([*parts, rest])
 
     @property
+    def repeated(self) -> str:
+        """How many requests got no answer at first, and why, in words; empty if all did."""
+        return repeated_text(self.seats.filter(player=self.player))
+
+    @property
     def mostly_forfeited(self) -> bool:
         """Whether the player forfeited most of its matches."""
         ended = self.numbers.get("ended")
@@ -174,7 +180,7 @@ class Profile:
             "draws": bool(mine["draws"].any()),
             "matches": mine["match"].n_unique(),
             "failed_matches": dict(self.failures), "unplayed_matches": self.unplayed,
-            "calls": int(mine["calls"].sum()),
+            **{count: int(mine[count].sum()) for count in COUNTED},
             "tokens": int(mine["tokens"].sum()) if "tokens" in self.numbers else None,
             "dollars": float(mine["dollars"].sum()),
             "findings": [one.key for one in self.examination.findings],
@@ -210,6 +216,8 @@ def _plain(one: Estimate) -> dict[str, Any]:
             "matches": one.n, "deals": one.clusters, "wanted": one.wanted}  # fmt: skip
 
 
+COUNTED = ("calls", "requests", "timeouts", "errors")
+"""The counts of :class:`~cheaptalk.profiles.requests.Requests` that a profile's file sums up."""
 EFFECTS = ("changed", "size", "signed")
 """The effects of a manipulation."""
 

@@ -1,6 +1,6 @@
 """What players got at their seats: one row a match and player of a profile's study."""
 
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from itertools import product
 from typing import Any
 
@@ -15,11 +15,13 @@ from cheaptalk.profiles.conduct import conduct
 from cheaptalk.profiles.metrics.mistakes import mistakes
 from cheaptalk.profiles.metrics.stakes import could_have, first_asked
 from cheaptalk.profiles.metrics.statements import leaks, statements
+from cheaptalk.profiles.requests import SCHEMA as REQUESTS
+from cheaptalk.profiles.requests import requests_to
 from cheaptalk.profiles.weaknesses.endings import FailedMatch
 from cheaptalk.records import MatchRecord, Status, Store
-from cheaptalk.records.costs import Cost, cost_of
 from cheaptalk.records.endings import FAILED_CALL, cause
 from cheaptalk.records.judgements import judges_of
+from cheaptalk.records.ledger.attempts import FailedAttempt, failed_attempts
 from cheaptalk.rules import Deal, Result, game_box
 
 FAILURES = ("illegal", "unparsable", "truncated", "refused", "filtered", "timed_out")
@@ -35,7 +37,7 @@ SCHEMA: dict[str, Any] = {
     "agreed": pl.Float64, "given": pl.Float64, "said": pl.Int64, "false": pl.Int64,
     "mistakes": pl.Int64, "losses": pl.Int64, "leaks": pl.Int64, "answers": pl.Int64,
     "at_once": pl.Int64, "failed": pl.Int64, **dict.fromkeys(FAILURES, pl.Int64),
-    "calls": pl.Int64, "seconds": pl.Float64, "tokens": pl.Int64, "dollars": pl.Float64,
+    **REQUESTS,
     "judged": pl.Int64, "claims": pl.Int64, "belied": pl.Int64, **CONDUCT,
 }  # fmt: skip
 CLAIMS = "claims"
@@ -68,21 +70,22 @@ def seats(
     ``false`` (statements that an exact check can read, and those that it finds untrue),
     ``mistakes`` and those that are ``losses`` (see :func:`.mistakes`), ``leaks`` (see
     :func:`.leaks`), ``answers``, ``at_once`` (valid at the first try), ``failed`` (that came to
-    nothing) and how many were of each kind of :data:`FAILURES`, ``calls``, ``seconds``, ``tokens``
-    and ``dollars`` that the player's answers took, replies from a cache left out; of a judge by
-    the rubric ``claims``, messages that it ``judged``, those that make ``claims`` about the
-    speaker, and those ``belied`` by what the speaker knows; and the fields of :class:`.Conduct`. A
-    number that is not known, or means
-    nothing there, is null.
+    nothing) and how many were of each kind of :data:`FAILURES`; the fields of :class:`.Requests`;
+    of a judge by the rubric ``claims``, messages that it ``judged``, those that make ``claims``
+    about the speaker, and those ``belied`` by what the speaker knows; and the fields of
+    :class:`.Conduct`. A number that is not known, or means nothing there, is null.
     """
     reader = Reader.of(store, study)
-    verdicts = _verdicts(store, study)
+    verdicts, failed = _verdicts(store, study), failed_attempts(store, study)
     told = {styled_label(player, style): style for part in battery.anew.values()
             for way in part.ways.values() if (style := way.style) is not None}  # fmt: skip
     rows = [
         row for record in store.records(study, bodies=True)
         if record.status in (Status.FINISHED, Status.FORFEITED)
-        for row in _rows(record, reader.result(record), battery, player, alike, told, verdicts)
+        for row in _rows(
+            record, reader.result(record), battery, player, alike, told, verdicts,
+            failed.get(record.id, ()),
+        )
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
@@ -117,7 +120,7 @@ def failed_matches(
 def _rows(
     record: MatchRecord, result: Result | None, battery: Battery, player: str,
     alike: Mapping[tuple[str, str], str], told: Mapping[str, str],
-    verdicts: Mapping[tuple[str, str], list[str]],
+    verdicts: Mapping[tuple[str, str], list[str]], failed: Sequence[FailedAttempt],
 ) -> Iterator[list[Any]]:  # fmt: skip
     labels = {place: record.label(place) for place in record.seats}
     names = {
@@ -149,7 +152,7 @@ def _rows(
             *_mistaken(result, place),
             _length(None if result is None else leaks(result, place)), counted, good,
             counted - good - kinds.get(Kind.REPAIRED.value, 0),
-            *(kinds.get(kind, 0) for kind in FAILURES), *_took(record, place),
+            *(kinds.get(kind, 0) for kind in FAILURES), *requests_to(record, place, failed),
             *_judged(verdicts.get((record.id, place))), *conduct(record, result, place),
         ]  # fmt: skip
         for own, their in product(names[place], names[other]):
@@ -170,21 +173,6 @@ def _anew(
     style = own or other
     ways = battery.anew[part].ways.items()
     return next((name for name, one in ways if style and one.style == style), way), number
-
-
-def _took(record: MatchRecord, place: str) -> tuple[int, float, int | None, float | None]:
-    """The calls, seconds, tokens and dollars that the answers of a place took; None of what nobody
-    counted."""
-    if not record.calls:
-        return 0, 0.0, 0, 0.0
-    replies = [
-        call.get("reply") for answer in record.answers if _place(record, answer.seat) == place
-        for call in answer.calls
-    ]  # fmt: skip
-    cost = sum(map(cost_of, replies), Cost())
-    seconds = sum(one.get("seconds") or 0.0 for one in replies if one and not one.get("cached"))
-    known = cost.tokens if cost.tokens or not cost.calls else None
-    return cost.calls, seconds, known, cost.dollars_known
 
 
 def _verdicts(store: Store, study: str) -> Mapping[tuple[str, str], list[str]]:

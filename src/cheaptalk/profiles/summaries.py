@@ -24,7 +24,8 @@ class Summary(NamedTuple):
     Attributes:
         examination: every weakness that was tested.
         findings: a sentence per weakness found, the worst first.
-        scope: how many weaknesses were tested, and what this size could have found.
+        scope: how many weaknesses were tested, how many requests got no answer at first, and what
+            this size could have found.
         next: what the next larger size would add and cost.
         metrics: the main metrics beside the range of the baselines, a line each.
     """
@@ -104,6 +105,8 @@ def _scope(profile: Profile, examined: Examination) -> Iterator[str]:
     if missing := [one.title for one in examined.weaknesses if one.p is None]:
         why = "the matches are not all played" if profile.unplayed else "no match could show it"
         yield f"Not tested, because {why}: {', '.join(missing)}."
+    if profile.repeated:
+        yield f"{profile.repeated}."
     small = _smallest(profile, examined, 1)
     if small:
         yield f"The smallest effects that size {profile.size} can find: {small}."

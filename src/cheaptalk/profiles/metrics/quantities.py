@@ -346,10 +346,22 @@ def _apart(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
 
 
 def _reliable(seats: pl.DataFrame, _: Battery) -> Iterator[Quantity]:
-    about = "Answers that were valid at the first try."
+    about = (
+        "Answers that were valid at the first try. A request that brought no answer is repeated "
+        "and is no try: see Answered at once."
+    )
     values = _of_all(seats, pl.col("at_once"), "answers")
     unit = "share of answers"
     yield Quantity("valid", "reliable", "Valid at once", unit, "more", about, values, SHARE)
+    about = (
+        "Requests that got an answer, right or wrong, at the first attempt: no timeout, server "
+        "error or closed connection. Rate limits and an unreachable server do not count."
+    )
+    values = _of_all(seats, pl.col("requests") - pl.col("timeouts") - pl.col("errors"), "requests")
+    yield Quantity(
+        "answered", "reliable", "Answered at once", "share of requests", "more", about, values,
+        SHARE,
+    )  # fmt: skip
     about = "Answers that came to nothing after all tries: invalid, refused, cut off or too late."
     values = _of_all(seats, pl.col("failed"), "answers")
     yield Quantity("failed", "reliable", "Failed answers", unit, "less", about, values, SHARE)
@@ -381,10 +393,11 @@ def _spent(called: pl.DataFrame) -> Iterator[Quantity]:
     for key, title, unit, good in SPENT:
         known = called.filter(pl.col(key).is_not_null())
         load = "; longer where many matches are played at once" if key == "seconds" else ""
-        about = f"{title} that a match took, replies from a cache left out{load}."
+        load = f", failed attempts included, replies from a cache left out{load}."
+        about = f"{title} that a match took{load}"
         values = _valued(known, pl.col(key).cast(pl.Float64))
         yield Quantity(key, "reliable", title, f"{unit} a match", good, about, values, COUNT)
-        about = f"{title} that an answer took, replies from a cache left out{load}."
+        about = f"{title} that an answer took{load}"
         values = _of_all(known, pl.col(key), "answers")
         yield Quantity(
             f"{key}.answer", "reliable", f"{title} an answer", f"{unit} an answer", good, about,

@@ -1,0 +1,109 @@
+"""Requests to a player in a match: what they took, and which of them failed at first."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from cheaptalk.models import Reply
+from cheaptalk.models.flow_control import AGENTS, Trouble, trouble_of
+from cheaptalk.records import MatchRecord
+from cheaptalk.records.costs import Cost, cost_of
+from cheaptalk.records.ledger.attempts import FailedAttempt
+from cheaptalk.rules import counted
+
+
+class Requests(NamedTuple):
+    """A player's requests in a match, each repeated until its reply was final.
+
+    Attributes:
+        calls: attempts that reached the player, failed ones included.
+        seconds: that these attempts took.
+        tokens: of these attempts; None if no attempt reported them.
+        dollars: None if no price is known.
+        requests: requests that were sent, repetitions and replies from a cache left out.
+        timeouts: requests whose first failure was a timeout.
+        errors: requests whose first failure was a server error or a closed connection.
+        agent: whether the player is an agent of its own, with no provider behind it.
+    """
+
+    calls: int = 0
+    seconds: float = 0.0
+    tokens: int | None = 0
+    dollars: float | None = 0.0
+    requests: int = 0
+    timeouts: int = 0
+    errors: int = 0
+    agent: bool = False
+
+
+SCHEMA: dict[str, Any] = {
+    "calls": pl.Int64, "seconds": pl.Float64, "tokens": pl.Int64, "dollars": pl.Float64,
+    "requests": pl.Int64, "timeouts": pl.Int64, "errors": pl.Int64, "agent": pl.Boolean,
+}  # fmt: skip
+"""Columns of :class:`Requests` in frames."""
+
+
+def requests_to(record: MatchRecord, place: str, failed: Sequence[FailedAttempt]) -> Requests:
+    """Return the requests to a place of a match.
+
+    Args:
+        failed: the failed attempts of the match.
+    """
+    agent = str(record.seats[place]["spec"].get("model", "")).startswith(AGENTS)
+    if not record.calls:
+        return Requests(agent=agent)
+    own = [attempt for attempt in failed if record.place_of(attempt.key.seat) == place]
+    final = {
+        (answer.request, answer.seat, number): call.get("reply")
+        for answer in record.answers if record.place_of(answer.seat) == place
+        for number, call in enumerate(answer.calls)
+    }  # fmt: skip
+    sent = {key: reply for key, reply in final.items() if not (reply or {}).get("cached")}
+    replies = [*(attempt.reply for attempt in own), *sent.values()]
+    cost = sum(map(cost_of, replies), Cost())
+    first: dict[tuple[int, str, int], Trouble] = {}
+    for key, trouble in _troubles(own, sent):
+        first.setdefault(key, trouble)
+    troubles = list(first.values())
+    return Requests(
+        cost.calls, sum((reply or {}).get("seconds") or 0.0 for reply in replies),
+        cost.tokens if cost.tokens or not cost.calls else None, cost.dollars_known, len(sent),
+        troubles.count(Trouble.TIMED_OUT), troubles.count(Trouble.BROKEN), agent,
+    )  # fmt: skip
+
+
+def _troubles(
+    own: Sequence[FailedAttempt], sent: Mapping[tuple[int, str, int], Mapping[str, Any] | None]
+) -> Iterator[tuple[tuple[int, str, int], Trouble]]:
+    """Yield the failures of requests in order: timeouts, and errors of a server that was reached.
+
+    A rate limit is no failure, and an unreachable server says nothing about the player.
+    """
+    attempts = [((one.key.request, one.key.seat, one.key.attempt), one.reply) for one in own]
+    for key, written in [*attempts, *sent.items()]:
+        reply = None if written is None else Reply.model_validate(written)
+        if key not in sent or reply is None or reply.unreached:
+            continue
+        trouble = trouble_of(reply)
+        if trouble in (Trouble.TIMED_OUT, Trouble.BROKEN):
+            yield key, trouble
+
+
+def repeated_text(own: pl.DataFrame) -> str:
+    """Return how many requests failed at the first attempt, and why; empty if none did.
+
+    Args:
+        own: the player's rows of :func:`~cheaptalk.profiles.seats.seats`.
+    """
+    calls, requests, timeouts, errors = own.select(
+        pl.col("calls", "requests", "timeouts", "errors").sum()
+    ).row(0)
+    if not timeouts + errors:
+        return ""
+    reasons = [f"{timeouts:,} timed out"] if timeouts else []
+    reasons += [f"{errors:,} failed with an error"] if errors else []
+    return (
+        f"{timeouts + errors:,} of {counted(requests, 'request')} got no answer at "
+        f"first: {' and '.join(reasons)}; with repetitions, {counted(calls, 'attempt')} were made"
+    )

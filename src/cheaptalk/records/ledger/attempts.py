@@ -1,0 +1,48 @@
+"""Attempts that brought no answer: timeouts and errors after which a request was repeated."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from cheaptalk.records.ledger.ledger import CallKey
+from cheaptalk.records.store import schema
+from cheaptalk.records.store.reader import StoreReader, members_of, patient
+
+calls, matches = schema.calls, schema.matches
+
+
+class FailedAttempt(NamedTuple):
+    """An attempt whose reply no player acted on.
+
+    Attributes:
+        key: the call that it was an attempt of.
+        reply: the failure as recorded; see :class:`.Reply`.
+    """
+
+    key: CallKey
+    reply: Mapping[str, Any]
+
+
+@patient
+def failed_attempts(store: StoreReader, study: str) -> dict[str, list[FailedAttempt]]:
+    """Return the failed attempts of calls to models and agents by match, the oldest first.
+
+    A last timeout is not among them, because play acts on it: the record of the match has it.
+    """
+    query = (
+        sa.select(calls.c.match_id, calls.c.request, calls.c.seat, calls.c.attempt, calls.c.reply)
+        .join(matches, matches.c.id == calls.c.match_id)
+        .where(
+            matches.c.number.in_(members_of(study)),
+            calls.c.state == "failed",
+            calls.c.call["model"].as_string().is_not(None),
+        )
+        .order_by(calls.c.id)
+    )
+    failed: dict[str, list[FailedAttempt]] = {}
+    with store.reading() as connection:
+        for *key, reply in connection.execute(query):
+            attempt = FailedAttempt(CallKey(*key), reply or {})
+            failed.setdefault(attempt.key.match_id, []).append(attempt)
+    return failed
