@@ -73,6 +73,7 @@ def test_the_interval_at_the_level_of_the_p_value_ends_at_zero(
     assert p is not None
     low, high = difference_limits(difference, 0.5, 9.0, 1 - p, skew=skew)
     assert low is not None
+    assert high is not None
     assert min(abs(low), abs(high)) == pytest.approx(0, abs=1e-9)
 
 
