@@ -76,3 +76,21 @@ def test_unfinished_matches_are_counted_everywhere(cheaptalk: Command, tmp_path:
     _, game, page = answers(cheaptalk, path, "--without", "tiny")
     assert game["unscored"] == {}
     assert "matches failed" not in page
+
+
+def test_payoffs_that_never_varied_do_not_tell_who_is_chosen(
+    cheaptalk: Command, tmp_path: Path
+) -> None:
+    """All draws of such payoffs are equal, which was taken for certainty."""
+    path = tmp_path / "store.sqlite"
+    study = STUDY | {
+        "games": [{"game": "bargaining", "fixed": {"horizon": 6}}], "deals": 8,
+        "players": {"even": {"strategy": "equal_split"}, "hard": {"strategy": "boulware"}},
+    }  # fmt: skip
+    with ct.Store.open(path, create=True) as store:
+        ct.run(ct.Study.model_validate(study), store)
+    text, game, page = answers(cheaptalk, path)
+    why = "no payoff varied within a cell, and other deals can differ"
+    assert game["uncertain_because"] == why
+    assert f"How sure that is cannot be told: {why}." in text
+    assert f"How sure that is cannot be told: {why}." in page

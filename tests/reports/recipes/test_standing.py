@@ -14,8 +14,10 @@ import pytest
 import cheaptalk as ct
 from cheaptalk.reports.recipes.evidence import Evidence, check_models, check_scripts
 from cheaptalk.reports.recipes.leaderboard import _Board
+from cheaptalk.reports.recipes.means import means, over_games
 from cheaptalk.reports.recipes.tables import ReportTable
 from cheaptalk.reports.study.comparability import OPPONENTS
+from cheaptalk.statistics import STRATA
 from cheaptalk.statistics.participants import PEOPLE
 from cheaptalk.studies.runs.scripted import play_scripted
 from tests.conftest import Command
@@ -197,14 +199,18 @@ def test_a_newcomer_who_met_only_some_does_not_split_the_others(store: Path) -> 
     assert shown[1].frame["lacks"].to_list() == ["the opponents luck"]
 
 
-def test_a_game_that_never_varied_leaves_no_interval_over_all(store: Path) -> None:
-    found = board(store, "new")
-    frame = found.tables["leaderboard"].frame
-    for row in frame.iter_rows(named=True):
-        still = 0 in (row["bargaining.error"], row["persuasion.error"])
-        assert (row["overall.low"] is None) == still
-        said = f"{row['player']} has no interval over all games"
-        assert any(note.startswith(said) for note in found.tables["leaderboard"].notes) == still
+def test_a_game_that_never_varied_leaves_no_interval_over_all() -> None:
+    """The interval was that of the player's first game."""
+    rows = pl.DataFrame([
+        {"player": who, "game": game, "configuration": "c", "deal": f"{deal}",
+         "z": 0.5 if (who, game) == ("still", "persuasion") else deal % 3 - 1.0}
+        for who in ("still", "moved") for game in ("bargaining", "persuasion")
+        for deal in range(30)
+    ])  # fmt: skip
+    found = over_games(means(rows, ["z"], ["player", "game"], strata=STRATA), "z")
+    limits = {row["player"]: (row["z.low"], row["z.high"]) for row in found.iter_rows(named=True)}
+    assert limits["still"] == (None, None)
+    assert limits["moved"][0] == pytest.approx(-limits["moved"][1])
 
 
 def standing_of(

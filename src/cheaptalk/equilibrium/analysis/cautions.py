@@ -28,6 +28,8 @@ def uncertain_because(game: Empirical, draws: int, unsure: str) -> str:
     """
     if not draws:
         return unsure
+    if game.constant:
+        return "no payoff varied within a cell, and other deals can differ"
     if game.freedom >= ENOUGH_FREEDOM:
         return ""
     wanted = ENOUGH_FREEDOM + len(game.samples)

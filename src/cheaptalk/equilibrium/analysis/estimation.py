@@ -175,8 +175,6 @@ def _draws(game: Empirical, options: DrawOptions) -> tuple[int, str]:
         return 0, "the payoffs were given without the matches behind them"
     if game.thin:
         return 0, f"{counted(len(game.thin), 'cell')} with a single deal: {listed(game.thin)}"
-    if game.constant:
-        return 0, "no payoff varied within a cell, and other deals can differ"
     draws = options.get("draws", DRAWS)
     return draws, "" if draws else "no bootstrap draws were asked for"
 
