@@ -12,14 +12,14 @@ from msgspec import Struct
 
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics.detection import detectable_effect, permits
-from cheaptalk.profiles.metrics.pairs import mean_differences
+from cheaptalk.profiles.metrics.means import CLUSTER, mean_differences
 from cheaptalk.profiles.metrics.quantities import ANYTHING
 from cheaptalk.profiles.profiles import FORMAT, LEVEL, PAIR, PAIRED, SAME, Profile
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
 from cheaptalk.rules.bounds import SLACK, Bounds
 from cheaptalk.rules.errors import first_line
-from cheaptalk.statistics import holm, permutation_test
+from cheaptalk.statistics import holm, mean_intervals, permutation_test
 from cheaptalk.text import fixed
 
 OLD_FORMATS = (1,)
@@ -239,7 +239,10 @@ def changes(profile: Profile, earlier: Mapping[str, Any]) -> list[Change]:
     tested = [key for key in pairs if key not in TIMES] if draws else []
     level = LEVEL / max(1, len(tested)) if draws else LEVEL
     p_values = dict(zip(tested, map(float, holm([_p(pairs[key]) for key in tested])), strict=True))
-    return [_change(profile, key, one, p_values.get(key), level) for key, one in pairs.items()]
+    return [
+        _change(profile, key, one, p_values.get(key), level, chance=draws)
+        for key, one in pairs.items()
+    ]
 
 
 def _pairs(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) -> pl.DataFrame | None:
@@ -262,24 +265,32 @@ def _pairs(profile: Profile, key: str, rows: Sequence[Sequence[Any]] | None) -> 
 
 
 def _change(
-    profile: Profile, key: str, pairs: pl.DataFrame, p: float | None, level: float
+    profile: Profile, key: str, pairs: pl.DataFrame, p: float | None, level: float, *, chance: bool
 ) -> Change:
     of = profile.numbers[key].of
     least, most = of.bounds
-    change, freedom = _mean(pairs, (least - most, most - least))
+    change, freedom = _mean(pairs, (least - most, most - least), chance=chance)
     was, now = pairs.select(pl.col("before", "value").mean()).row(0)
     told = _is_one_sided(pairs) if p is None else p <= LEVEL
     told = told and key not in TIMES
     effect = None
     if p is None or permits(change.clusters, level):
         reach = most - least + abs(change.value or 0.0)
-        effect = detectable_effect(change.error, freedom, change.clusters, reach, level)
+        largest = of.range[1] - of.range[0]
+        effect = detectable_effect(change.error, freedom, change.clusters, reach, level, largest)
     return Change(key, of.title, of.good, was, now, change, told, p, effect)
 
 
-def _mean(pairs: pl.DataFrame, bounds: Bounds) -> tuple[Estimate, float]:
-    """The mean change with its interval, and its degrees of freedom."""
-    row = mean_differences(pairs, "change", bounds=bounds).row(0, named=True)
+def _mean(pairs: pl.DataFrame, bounds: Bounds, *, chance: bool) -> tuple[Estimate, float]:
+    """The mean change with its interval, and its degrees of freedom.
+
+    Args:
+        chance: whether equal players can differ; scripts replay identical matches.
+    """
+    means = mean_differences(pairs, "change", bounds=bounds) if chance else mean_intervals(
+        pairs, ["change"], cluster=CLUSTER, strata=CLUSTER[:1], bounds={"change": bounds}
+    )  # fmt: skip
+    row = means.row(0, named=True)
     mean = Estimate(row["mean"], row["low"], row["high"], row["error"], row["n"], row["clusters"],
                     row["wanted"])  # fmt: skip
     return mean, row["freedom"]
@@ -290,11 +301,11 @@ def _is_one_sided(pairs: pl.DataFrame) -> bool:
 
     Equal scripts would not differ in any.
     """
-    change, _ = _mean(pairs, ANYTHING)
+    change, _ = _mean(pairs, ANYTHING, chance=False)
     if abs(change.value or 0) <= SAME:
         return False
     if change.low is None or change.high is None:
-        return change.error is None and (change.clusters or 0) > 1
+        return (change.clusters or 0) > 1
     return not change.low <= 0 <= change.high
 
 

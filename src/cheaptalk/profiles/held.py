@@ -10,7 +10,7 @@ from cheaptalk.profiles.comparisons import TIMES, VERDICTS, Change, FindingChang
 from cheaptalk.profiles.gates import CHANGE, Decision, Verdict
 from cheaptalk.profiles.metrics.stakes import ATTAINABLE
 from cheaptalk.profiles.profiles import PLACES, Profile
-from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points
+from cheaptalk.reports.charts.chart import Axis, Chart, Mark, Points, Shape
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer, Charts, RecipePart, Shown
 from cheaptalk.reports.recipes.tables import (
@@ -90,9 +90,11 @@ def _gates(held: Held, _: Evidence) -> Iterator[Shown]:
 
 
 def _changes(profile: Profile, held: Held, _: Evidence) -> Iterator[Shown]:
-    """Now less before, pair by pair: the same deal, seat and other; whiskers that leave out 0 are
-    more than chance would do in 19 of 20 numbers. A finding is new or vanishes if only one of the
-    two profiles names it; times are compared without a verdict, because they depend on the machine.
+    """Now less before, pair by pair: the same instance, seat and opponent. Filled dots mark
+    changes beyond chance, by a test that is corrected for all numbers; the other changes have
+    rings. Whiskers are 95 % intervals of single numbers: some exclude 0 by chance. A finding is new
+    or vanishes if only one of the two profiles names it; times are compared without a verdict,
+    because they depend on the machine.
     """
     yield from (Answer(capital(f"{one}."), _finding(one)) for one in held.findings)
     told = [one for one in held.changes if one.told]
@@ -107,8 +109,11 @@ def _changes(profile: Profile, held: Held, _: Evidence) -> Iterator[Shown]:
     alike = [one for one in themes if profile.numbers[one.key].of.unit == ATTAINABLE]
     if alike:
         lines = Axis(names=tuple(one.title for one in alike))
-        dots = Points([_mark(one) for one in alike], profile.player, "ink")
-        chart = Chart("", ATTAINABLE, [dots], Axis(), lines)
+        layers = [
+            Points([_mark(one) for one in marks], name, "ink", shape)
+            for name, shape, marks in _by_verdict(alike) if marks
+        ]  # fmt: skip
+        chart = Chart("", ATTAINABLE, layers, Axis(), lines)
         yield Charts("profile-changes", "Changes", [chart], wide=True)
     yield ReportTable(
         "profile-changes-numbers", "Number by number",
@@ -120,6 +125,12 @@ def _changes(profile: Profile, held: Held, _: Evidence) -> Iterator[Shown]:
          Header("key", "In gates")),
         counts=COUNTS,
     )  # fmt: skip
+
+
+def _by_verdict(changes: Sequence[Change]) -> Iterator[tuple[str, Shape, list[Change]]]:
+    """Yield the changes beyond chance and the others, with how a chart calls and draws them."""
+    yield "changed", "dot", [one for one in changes if one.told]
+    yield "not beyond chance", "ring", [one for one in changes if not one.told]
 
 
 def _mark(one: Change) -> Mark:

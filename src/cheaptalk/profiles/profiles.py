@@ -14,7 +14,7 @@ import polars as pl
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics.detection import detectable_effect, permits
-from cheaptalk.profiles.metrics.pairs import CLUSTER, mean_differences
+from cheaptalk.profiles.metrics.means import CLUSTER, mean_differences
 from cheaptalk.profiles.metrics.quantities import Quantity, quantities
 from cheaptalk.profiles.requests import repeated_text
 from cheaptalk.profiles.seats import failed_matches, seats
@@ -349,15 +349,17 @@ def detectable(number: Number, level: float | None = None) -> float | None:
         level: of the two-sided test, in (0, 1); by default the one actually used, ``number.level``.
 
     Returns:
-        The effect in the unit of the number; None if the size detects no effect at this level.
+        The effect in the unit of the number; None if the size detects no effect at this level that
+        the range of the number allows.
     """
     level = number.level if level is None else level
-    least, most = number.of.bounds
-    value = number.own.value or 0.0
-    if number.of.twins and not permits(number.own.clusters, level):
+    own, value = number.own, number.own.value or 0.0
+    if number.of.twins and not permits(own.clusters, level):
         return None
-    reach = max(value - least, most - value)
-    return detectable_effect(number.own.error, number.freedom, number.own.clusters, reach, level)
+    reach, largest = (
+        max(value - least, most - value) for least, most in (number.of.bounds, number.of.range)
+    )
+    return detectable_effect(own.error, number.freedom, own.clusters, reach, level, largest)
 
 
 def _chance(of: Quantity, player: str) -> float:
@@ -384,10 +386,10 @@ def _number(of: Quantity, player: str, battery: Battery, table: pl.DataFrame) ->
     whole = set(filled.filter(pl.col("of") == len(seats))["player"]) & set(values["player"])
     who = [player, *(name for name in battery.panel if name != player and name in whole)]
     values = values.filter(pl.col("player").is_in(who))
-    means = (
-        mean_differences(values, "value", ["player"], bounds=of.bounds) if of.twins
-        else mean_intervals(values, ["value"], ["player"], cluster=CLUSTER, strata=["stratum"],
-                            bounds={"value": of.bounds})
+    chance = of.twins and bool(values.filter(player=player)["draws"].any())
+    means = mean_differences(values, "value", ["player"], bounds=of.bounds) if chance else (
+        mean_intervals(values, ["value"], ["player"], cluster=CLUSTER, strata=CLUSTER[:1],
+                       bounds={"value": of.bounds})
     )  # fmt: skip
     least, most = of.bounds
     means = means.with_columns(pl.col("low", "high").clip(least, most))

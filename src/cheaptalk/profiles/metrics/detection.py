@@ -43,8 +43,9 @@ def noncentrality(freedom: float, level: float, power: float = POWER) -> float:
 
 
 def detectable_effect(
-    error: float | None, freedom: float | None, clusters: int | None, reach: float, level: float
-) -> float | None:
+    error: float | None, freedom: float | None, clusters: int | None, reach: float, level: float,
+    largest: float = np.inf,
+) -> float | None:  # fmt: skip
     """Return the smallest effect on a mean that is detected with 80 % power.
 
     If the values varied, it is :func:`noncentrality` times the standard error. If they did not
@@ -57,16 +58,18 @@ def detectable_effect(
         clusters: G, how many there are.
         reach: how far the mean is from the farther of its bounds; may be infinite.
         level: of the two-sided test.
+        largest: the largest possible effect.
 
     Returns:
-        The effect in the unit of the mean; None if the design detects no effect.
+        The effect in the unit of the mean; None if the design detects no possible effect.
     """
     if not freedom or not clusters:
         return None
     needed = noncentrality(round(freedom, 6), level)
-    if error:
-        return needed * error
-    return reach * needed**2 / (clusters + needed**2) if np.isfinite(reach) else None
+    effect = needed * error if error else np.inf
+    if not error and np.isfinite(reach):
+        effect = reach * needed**2 / (clusters + needed**2)
+    return float(effect) if effect <= largest and np.isfinite(effect) else None
 
 
 def permits(clusters: int | None, level: float) -> bool:

@@ -82,6 +82,16 @@ class Quantity(NamedTuple):
     twins: bool = False
     fitted: bool = False
 
+    @property
+    def range(self) -> tuple[float, float]:
+        """The bounds; those of a share of the attainable payoff are -1 and 1 where it has none.
+
+        They limit the effects that a size can detect, and no value: a player can lose more.
+        """
+        if self.unit != ATTAINABLE:
+            return self.bounds
+        return max(self.bounds[0], SIGNED[0]), min(self.bounds[1], SIGNED[1])
+
 
 Making: TypeAlias = Callable[[pl.DataFrame, Battery], Iterator[Quantity]]
 

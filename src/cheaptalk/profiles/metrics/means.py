@@ -18,10 +18,11 @@ def mean_differences(
 ) -> pl.DataFrame:
     """Return mean differences of paired matches with their 95 % intervals, cell by cell.
 
-    The intervals are those of :func:`.difference_limits`, clustered as the matches are. Strata are
-    ignored. Without an effect all of them have the same mean, 0, so that they explain no variance;
-    and as many of them have two clusters only, two large differences that happen to agree would
-    make the interval far too narrow.
+    They are differences that chance can make, because a player randomises. The intervals are those
+    of :func:`.difference_limits`, clustered as the matches are. Strata are ignored: without an
+    effect the mean of each is 0, so that they explain no variance, and many of them have two
+    clusters only, whose differences may happen to agree, which would make the interval far too
+    narrow.
 
     Args:
         frame: a row per pair, with the columns of :data:`CLUSTER`.
