@@ -9,7 +9,7 @@ from aiohttp import web
 
 import cheaptalk as ct
 from cheaptalk.models import Failure, ModelCall, Reply
-from cheaptalk.models.flow_control import DENIALS, SENDINGS, START, Trouble
+from cheaptalk.models.flow_control import ALONE_IN_A_ROW, DENIALS, SENDINGS, START, Trouble
 from cheaptalk.records import Status, Store, costs_by_player
 from cheaptalk.records.ledger.ledger import lost_calls
 from cheaptalk.records.ledger.spending import spent
@@ -53,6 +53,21 @@ def test_a_server_that_is_not_there_halts_the_run(
     assert "connection refused; see that its URL is right and its server up" in progress.halted
     assert len(models.calls) < 100
     assert progress.left == 200
+
+
+def test_a_server_that_hangs_midway_halts_the_run_before_it_loses_many_matches(
+    store: Store, no_waits: None
+) -> None:
+    def hangs_after_40(call: ModelCall, number: str) -> Reply | str:
+        return late() if len(models.numbers) > 40 else legal(call)
+
+    models = Canned(hangs_after_40)
+    progress = ct.run(study(**MANY), store, models=models, concurrency=8)
+    assert progress.halted is not None
+    assert "too late (2 times its deadline, with no other call under way)" in progress.halted
+    assert progress.counts[Status.FORFEITED] <= ALONE_IN_A_ROW
+    assert progress.left > 100
+    assert ct.run(study(**MANY), store, models=Canned()).left == 0
 
 
 def test_a_lane_that_is_given_up_fails_its_own_matches_and_no_others(

@@ -6,6 +6,7 @@ from hypothesis import strategies as some
 
 from cheaptalk.models import Failure, Reply
 from cheaptalk.models.flow_control import (
+    ALONE_IN_A_ROW,
     BREATH,
     CEILING,
     DENIALS,
@@ -387,6 +388,37 @@ def test_an_agent_that_is_gone_is_waited_for(clock: Clock) -> None:
     clock.now += PATIENCE
     fail(lane, NOBODY_THERE, 1)
     assert lane.given_up is not None
+
+
+def time_out_alone(lane: Lane, times: int) -> None:
+    for _ in range(times):
+        lane.back(lane.go(alone=True), late())
+
+
+def test_a_server_that_hangs_midway_is_given_up_before_its_patience_ends(clock: Clock) -> None:
+    """An agent that hung lost match after match until the patience of 10 minutes ended."""
+    lane = lane_at(clock, name="agent/mine@http://localhost:1/act")
+    fail(lane, ANSWER, 1)
+    fail(lane, late(), IN_A_ROW)
+    time_out_alone(lane, ALONE_IN_A_ROW - 1)
+    assert lane.given_up is None
+    time_out_alone(lane, 1)
+    assert lane.given_up is not None
+    assert lane.given_up.reason.endswith(
+        f"no usable answer to the last {IN_A_ROW + ALONE_IN_A_ROW} calls: no answer within 10 "
+        "seconds (2 times its deadline, with no other call under way); see that it is up and "
+        "answers, or give it a longer deadline"
+    )
+
+
+def test_an_answer_between_shows_that_a_server_hangs_on_some_calls_only(clock: Clock) -> None:
+    lane = lane_at(clock, name="agent/mine@http://localhost:1/act")
+    for _ in range(3):
+        fail(lane, late(), IN_A_ROW)
+        time_out_alone(lane, ALONE_IN_A_ROW - 1)
+        fail(lane, ANSWER, 1)
+    time_out_alone(lane, ALONE_IN_A_ROW)
+    assert lane.given_up is None, "too few timeouts since the last answer"
 
 
 def test_an_agent_that_hangs_on_a_request_is_sent_it_once_more(clock: Clock) -> None:

@@ -70,6 +70,9 @@ ALONE_DEADLINES = 2.0
 """Deadlines that the last sending of a call that timed out may take. It goes out alone: no other
 call is under way in its lane. The first deadline is for what the server may still be working off.
 """
+ALONE_IN_A_ROW = 5
+"""Timeouts of calls that went out alone, with no answer between them, after which a server hangs:
+each forfeits a match, so that a run doesn't wait for the patience to end."""
 FIRST_WAIT = 0.5
 """Seconds within which a failed call is sent again; doubled each time."""
 
@@ -234,6 +237,7 @@ class Lane:
         self._heard = self._signs = 0.0
         self._row: Counter[Trouble] = Counter()
         self._row_began = 0.0
+        self._row_alone = 0
         self._sent = 0
         self._newest_answered = -1
 
@@ -315,10 +319,12 @@ class Lane:
             self._row_began = self.clock()
         self.failures[trouble] += 1
         self._row[trouble] += 1
+        alone = sent.alone and trouble is Trouble.TIMED_OUT
+        self._row_alone += alone
         if current:
             self._listen()
             self._brake(trouble, reply)
-        self.given_up = self._verdict(reply) or self.given_up
+        self.given_up = self._verdict(reply, alone=alone) or self.given_up
 
     def _hear_answer(self, sent: Sent, current: bool) -> None:
         weight = 0.1 if self.answered else 1.0
@@ -327,6 +333,7 @@ class Lane:
         self._newest_answered = max(self._newest_answered, sent.number)
         self.given_up = None
         self._row.clear()
+        self._row_alone = 0
         if current:
             self._listen()
             self._going_ahead = False
@@ -376,8 +383,12 @@ class Lane:
         self._going_ahead = self._turned_away > 0
         self._turned_away += 1
 
-    def _verdict(self, reply: Reply) -> GivenUp | None:
-        """Whether to give up, after a failure; never for requests on which an agent crashes."""
+    def _verdict(self, reply: Reply, *, alone: bool) -> GivenUp | None:
+        """Whether to give up, after a failure; never for requests on which an agent crashes.
+
+        Args:
+            alone: whether the reply is the timeout of a call that went out alone.
+        """
         if self._crashed(reply):
             return None
         row, detail = self._row, reply.detail or trouble_of(reply)
@@ -396,7 +407,11 @@ class Lane:
         silent = row[Trouble.BROKEN] + row[Trouble.TIMED_OUT] == row.total()
         never = self.answered == 0 and silent
         enough = min(GRACE, self.patience) if never else self.patience
-        if row.total() >= IN_A_ROW and self.clock() - self._row_began >= enough:
+        hangs = self._row_alone >= ALONE_IN_A_ROW or self.clock() - self._row_began >= enough
+        if row.total() >= IN_A_ROW and hangs:
+            if alone:
+                times = f"{ALONE_DEADLINES:g} times its deadline"
+                detail = f"{detail} ({times}, with no other call under way)"
             self.paused_until = self.clock() + LONGEST
             return GivenUp(
                 f"{self.name} brought no usable answer to the last {row.total()} calls: {detail}"
