@@ -73,7 +73,14 @@ WRONG: dict[str, tuple[tuple[str, ...], str]] = {
     "no size": (("--size", "huge"), 'tiny-1 has no size "huge" (known: small)'),
     "a folder": (("--out", "."), ".: cannot be written: Is a directory"),
     "no folder": (("--data", "tiny.yaml/me.json"), "tiny.yaml/me.json: cannot be written: "),
-    "no folder for gates": (("--junit", "tiny.yaml/me.xml"), "tiny.yaml/me.xml: cannot be"),
+    "no folder for gates": (
+        ("--require", "earned >= 0", "--junit", "tiny.yaml/me.xml"),
+        "tiny.yaml/me.xml: cannot be written: ",
+    ),
+    "no gates": (
+        ("--junit", "new/me.xml"),
+        "--junit writes gates as test cases, and there is none",
+    ),
     "no battery": (("--battery", "standard"), 'no battery or file "standard" (did you mean'),
 }
 

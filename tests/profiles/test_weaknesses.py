@@ -196,6 +196,19 @@ def test_the_change_by_any_message_of_a_player_that_ignores_them_includes_zero()
     assert sum(one is not None and not excludes_zero(one) for one in signed) >= 52
 
 
+@pytest.mark.parametrize(
+    ("failed", "said"), [(1, "; all repaired when asked again"), (3, "; 6 of these 8 repaired ")]
+)
+def test_invalid_answers_that_were_repaired_are_said_to_be(failed: int, said: str) -> None:
+    """Of 20 answers, 11 were valid at once and one timed out, which is no matter of the format."""
+    row = {"game": "bargaining", "match": "m", "answers": 20, "at_once": 11, "timed_out": 1}
+    form = next(rate for rate in RATES if rate.key == "format")
+    outcome = _rate_trial(pl.DataFrame([row | {"failed": failed}]), form).outcome
+    assert outcome.title == "answers against the rules or the format at first"
+    assert outcome.sentence.startswith("8 of 19 answers were not valid at the first try")
+    assert said in outcome.sentence
+
+
 def test_an_effect_that_never_varies_has_no_interval_around_zero() -> None:
     constant = estimate_of([-0.1] * 16)
     assert between(constant, signed=True) == "-0.10 (the same in 16 comparisons)"

@@ -106,7 +106,9 @@ def profile(
     ] = None,
     junit: Annotated[
         Path | None,
-        typer.Option("--junit", help="Write the gates as JUnit XML.", callback=file_to_write),
+        typer.Option(
+            "--junit", help="Write the gates of --require as JUnit XML.", callback=file_to_write
+        ),
     ] = None,
     viewer: ViewerOption = VIEWER,
     *,
@@ -128,6 +130,11 @@ def profile(
         gates = [ct.profiles.gate(one, chosen) for one in require or ()]
         if against is None and (of_change := [one for one in gates if one.of_change]):
             raise ct.CheaptalkError(f"{of_change[0]}: a change takes --against, since when")
+        if junit is not None and not gates:
+            raise ct.CheaptalkError(
+                "--junit writes gates as test cases, and there is none; add one, such as "
+                "--require 'findings <= 0'"
+            )
         chosen.size(size)
         earlier = None if against is None else ct.profiles.read_profile(against, chosen, size)
         label = name or _name_of(player)

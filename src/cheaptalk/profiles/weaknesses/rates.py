@@ -26,6 +26,7 @@ class Rate(NamedTuple):
         unread: opportunities that the check cannot read, and so are no opportunities here.
         contrary: how often the opposite happened, which is as likely without the weakness; None
             if it has none.
+        repaired: hits that the player corrected when asked again; None if it cannot correct any.
     """
 
     key: str
@@ -37,6 +38,7 @@ class Rate(NamedTuple):
     said: str
     unread: pl.Expr | None = None
     contrary: pl.Expr | None = None
+    repaired: pl.Expr | None = None
 
 
 def _any(column: str) -> pl.Expr:
@@ -68,8 +70,11 @@ RATES: tuple[Rate, ...] = (
          "offers", "that it made with the last word still to come left it at most 8 %"),
     Rate("trust", "trusts any recommendation", pl.col("lied_bought"), pl.col("lied"), 0.3,
          "products", f"of a seller with at least {LIES} false recommendations were bought"),
-    Rate("format", "answers in a wrong format", pl.col("answers") - pl.col("at_once"),
-         pl.col("answers"), 0.03, "answers", "were not valid at the first try"),
+    Rate("format", "answers against the rules or the format at first",
+         pl.col("answers") - pl.col("at_once") - pl.col("timed_out"),
+         pl.col("answers") - pl.col("timed_out"), 0.03, "answers",
+         "were not valid at the first try",
+         repaired=pl.col("answers") - pl.col("at_once") - pl.col("failed")),
     Rate("unanswered", "fails to answer or answers late", pl.col("timeouts") + pl.col("errors"),
          pl.when("agent").then("requests"), 0.02, "requests",
          "timed out or failed with an error at first"),
@@ -135,6 +140,10 @@ def _rate_trial(rows: pl.DataFrame, rate: Rate, variant: str = "") -> Trial:
     unread = 0 if rate.unread is None else int(rows.select(rate.unread.sum()).item() or 0)
     if unread:
         sentence += f"; {unread} more could not be read, and a judge can rate them"
+    if rate.repaired is not None and total.hits:
+        repaired = int(rows.select(rate.repaired.sum()).item() or 0)
+        part = "all" if repaired == total.hits else f"{repaired} of these {total.hits}"
+        sentence += f"; {part} repaired when asked again"
     if opposite:
         sentence += f"; {opposite} had one before and none later"
     hit = counts.filter(pl.col("hits") > 0, pl.lit(not shown.game) | (pl.col("game") == shown.game))
