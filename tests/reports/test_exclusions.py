@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import cheaptalk as ct
+from cheaptalk.frames.unscored import BY_OTHERS, without_scored
 from cheaptalk.models import Failure, ModelCall, Reply
 from cheaptalk.records.ledger.ledger import lost_calls
 from tests.fakes import Canned, late, study
@@ -81,3 +83,34 @@ def test_calls_that_were_lost_on_the_way_are_counted(tmp_path: Path, reported: R
     assert f"{sum(lost.values())} calls to players were lost: {lost['timed_out']} timed out" in (
         reported(path).text
     )
+
+
+def test_a_player_without_a_finished_match_is_named_in_answers_and_rankings(
+    tmp_path: Path,
+) -> None:
+    """It vanished from the report's answer and from both tables of the leaderboard."""
+    changes: dict[str, Any] = {
+        "games": [{"game": "bargaining", "fixed": {"horizon": 3}}],
+        "players": {
+            "mute": {"model": "vllm/mute"}, "luck": {"strategy": "random"},
+            "firm": {"strategy": "fixed_demand"}, "fair": {"strategy": "equal_split"},
+        },
+        "pairing": [["luck", "fair"], ["firm", "fair"], ["mute", "fair"], ["fair", "mute"]],
+    }  # fmt: skip
+    path = played(tmp_path, Canned(refused), **changes)
+    with ct.Store.open(path) as store:
+        recipe = ct.reports.study_recipe(store, "walks")
+        [answer] = ct.reports.findings(store, "walks", recipe).answers.values()
+        board = ct.reports.leaderboard(store, ["walks"]).tables["not-ranked"].frame
+    assert answer.endswith(" mute has no finished match: 6 refused.")
+    assert dict(board.select("player", "lacks").rows())["mute"] == "any finished match: 6 refused"
+    assert "mute" not in answer.split(" mute has no")[0]
+
+
+def test_an_end_is_the_player_s_own_if_it_had_a_part_in_it() -> None:
+    rows = pl.DataFrame({
+        "match": ["a", "a", "b", "c", "d", "d"], "player": ["ann"] * 4 + ["bob", "ann"],
+        "end": [BY_OTHERS, "refused", BY_OTHERS, "live", None, None],
+    })  # fmt: skip
+    assert without_scored(rows) == {}
+    assert without_scored(rows.head(4)) == {"ann": "1 refused, 1 forfeited by others, 1 not ended"}

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from cheaptalk.frames.matches import SCORED
+from cheaptalk.frames.matches import KINDS, SCORED
 from cheaptalk.records import Status
+from cheaptalk.records.forfeits import VALID
+from cheaptalk.text import plain
 
 DROPPED = "dropped"
 """A finished match that the study's policy excludes."""
@@ -40,3 +42,56 @@ def unscored_text(counts: Mapping[str, int], total: int) -> str:
     of = f" of {total:,} {'match' if total == 1 else 'matches'}"
     said = [f"{count:,}{{}} {VERBS[reason][count > 1]}" for reason, count in counts.items()]
     return ", ".join(one.format("" if at else of) for at, one in enumerate(said))
+
+
+BY_OTHERS = "forfeited by others"
+"""The end of a match to a player who had no part in its forfeit."""
+ENDS = {Status.LIVE.value: "not ended", BY_OTHERS: BY_OTHERS}
+"""Ends in words; all others are adjectives already."""
+
+
+def own_end(role: str) -> pl.Expr:
+    """Return why a player's match is not scored, as a column ``end``; null if it is.
+
+    It is the kind of the player's own answer that forfeited the match, such as ``refused``,
+    :data:`BY_OTHERS`, or the reason of :func:`unscored`.
+
+    Args:
+        role: of the player; the frame has a row for each match and player of the role, with the
+            columns ``kind.ROLE.KIND``.
+    """
+    faults = [
+        pl.when(pl.col(f"kind.{role}.{kind}") > 0).then(pl.lit(plain(kind)))
+        for kind in KINDS if kind not in VALID
+    ]  # fmt: skip
+    forfeited = pl.col("status") == Status.FORFEITED.value
+    end = pl.when(forfeited).then(pl.coalesce(*faults, pl.lit(BY_OTHERS))).otherwise(REASON)
+    return pl.when(~SCORED).then(end).alias("end")
+
+
+def without_scored(rows: pl.DataFrame) -> dict[str, str]:
+    """Return the players without a scored match, and what became of their matches.
+
+    Args:
+        rows: for each match, role and player the columns ``match``, ``player`` and ``end``; see
+            :func:`own_end`.
+
+    >>> rows = {"match": ["x", "y", "z"], "player": ["ann", "ann", "bob"],
+    ...         "end": ["refused", "refused", None]}
+    >>> without_scored(pl.DataFrame(rows))
+    {'ann': '2 refused'}
+    """
+    own = pl.col("end").filter(pl.col("end") != BY_OTHERS).first()
+    ends = (
+        rows.with_columns(scored=pl.col("end").is_null().any().over("player"))
+        .filter(~pl.col("scored"))
+        .group_by("player", "match", maintain_order=True)
+        .agg(pl.coalesce(own, pl.lit(BY_OTHERS)).alias("end"))
+        .group_by("player", "end", maintain_order=True)
+        .len()
+        .sort("player", pl.col("len"), descending=[False, True], maintain_order=True)
+    )
+    said: dict[str, list[str]] = {}
+    for player, end, count in ends.iter_rows():
+        said.setdefault(player, []).append(f"{count:,} {ENDS.get(end, end)}")
+    return {player: ", ".join(texts) for player, texts in said.items()}

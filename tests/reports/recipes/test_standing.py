@@ -220,9 +220,10 @@ def standing_of(
     rows = pl.DataFrame([
         {"game": "bargaining", "role": "alice", "match": f"{who} {at}", "configuration": "c",
          "deal": f"{at}", "pairing": f"{who} / rival", "player": who, OPPONENTS: ["rival"],
-         "status": "finished", "got": gain, PEOPLE: None}
+         "status": "finished", "got": gain, "end": "failed" if gain is None else None,
+         PEOPLE: None}
         for who, own in gains.items() for at, gain in enumerate(own)
-    ], schema_overrides={PEOPLE: pl.List(pl.String)})  # fmt: skip
+    ], schema_overrides={PEOPLE: pl.List(pl.String), "end": pl.String})  # fmt: skip
     monkeypatch.setattr(_Board, "rows", lambda *_: rows)
     evidence = cast("Evidence", SimpleNamespace(draws=300, seed=0))
     answer, _, table = cast("Iterator[Any]", _Board((), (), ()).standing(evidence))

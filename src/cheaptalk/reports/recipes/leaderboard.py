@@ -1,12 +1,13 @@
 """A leaderboard over any studies and games, and how ranks move when someone joins."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import polars as pl
 
 from cheaptalk.frames.matches import SCORED
+from cheaptalk.frames.unscored import own_end, without_scored
 from cheaptalk.records import Store
 from cheaptalk.reports.charts.chart import Axis, Chart, Line, Mark
 from cheaptalk.reports.charts.kinds import dots, ends
@@ -127,7 +128,8 @@ class _Board:
         match of a ranked player failed, all players' results on its deal and against its opponents
         are left out, since matches can fail on poor deals.
         """
-        rows, apart, without, failed, rivals = _compared(self.rows(self.studies))
+        every = self.rows(self.studies)
+        rows, apart, without, failed, rivals = _compared(every)
         found = _by_game(rows)
         board, notes, leads = _ranked(rows, found, evidence)
         wide = side_by_side(found, "z", "game")
@@ -151,8 +153,9 @@ class _Board:
                 *_left_out(without),
             ),
         )  # fmt: skip
-        if not apart.is_empty():
-            yield _apart(rows, apart)
+        unscored = without_scored(every)
+        if unscored or not apart.is_empty():
+            yield _apart(rows, apart, unscored)
 
     def moves(self, evidence: Evidence) -> Iterator[ReportTable | Charts]:
         """Each player's rank, stage by stage.
@@ -232,6 +235,7 @@ def _of_game(game: str, studies: Sequence[Evidence]) -> Iterator[pl.DataFrame]:
             pl.lit(game).alias("game"), pl.lit(role).alias("role"), "match", *DEALS, "pairing",
             pl.col(f"player.{role}").alias("player"), OPPONENTS,
             pl.when(SCORED).then(value or f"payoff.{role}").cast(pl.Float64).alias("got"),
+            own_end(role),
             pl.col(PEOPLE) if PEOPLE in pooled.columns
             else pl.lit(None, pl.List(pl.String)).alias(PEOPLE),
         ).drop_nulls("player")  # fmt: skip
@@ -348,7 +352,7 @@ def _left_out(without: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _apart(ranked: pl.DataFrame, apart: pl.DataFrame) -> ReportTable:
+def _apart(ranked: pl.DataFrame, apart: pl.DataFrame, unscored: Mapping[str, str]) -> ReportTable:
     """Those who are not ranked: how they stand in what they played, and what they lack."""
     wanted = set(ranked.select(LIKE).unique().iter_rows())
     rivals = set(ranked[OPPONENTS].explode().drop_nulls())
@@ -360,14 +364,20 @@ def _apart(ranked: pl.DataFrame, apart: pl.DataFrame) -> ReportTable:
         )
         for (player,), part in apart.group_by("player", maintain_order=True)
     }  # fmt: skip
-    rows = [
+    rows: list[dict[str, object]] = [
         row | {"lacks": lacks[row["player"]]} for row in found.sort("player").iter_rows(named=True)
     ]
+    nothing = dict.fromkeys(found.columns)
+    rows += [
+        nothing | {"player": player, "lacks": f"any finished match: {ends}"}
+        for player, ends in unscored.items()
+    ]
     return ReportTable(
-        "not-ranked", "Not ranked", pl.DataFrame(rows, infer_schema_length=None),
+        "not-ranked", "Not ranked",
+        pl.DataFrame(rows, schema_overrides=found.schema, infer_schema_length=None),
         (
             Header("player", "Player"), Header("z", "Standing", f"{UNIT}, in what it played", 3),
-            Header("lacks", "Has no match in"),
+            Header("lacks", "Lacks"),
         ),
         "Players who lack matches or opponents that those above have; a study that seats them "
         "there plays them.",

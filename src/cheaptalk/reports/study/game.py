@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from cheaptalk.frames.unscored import unscored, unscored_text
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, Status
 from cheaptalk.records.imports import IMPORTERS
@@ -64,11 +65,16 @@ def _game(name: str, evidence: Evidence) -> Iterator[Shown]:
     if game.scored.height:
         yield from factor_results(game, evidence.factors)
         yield answer(game)
+        if game.unscored:
+            yield Answer(_unscored_text(game.unscored))
         left = ", ".join(game.unscored)
         without = f"Without a scored match, and so not in the figures: {left}." if left else ""
         yield Charts(f"{name}-gains", "What players gained", figures.gains(game), without)
     else:
-        yield Answer("No match finished, so there is nothing to score.", "no match finished")
+        ends = unscored_text(unscored(game.frame), game.frame.height)
+        yield Answer(
+            f"No match finished, so there is nothing to score. {ends}.", "no match finished"
+        )
     yield _players(game, evidence)
     yield from _charts(name, "What came of it", figures.measures(game))
     across = (
@@ -89,6 +95,11 @@ def _game(name: str, evidence: Evidence) -> Iterator[Shown]:
     first, rest = game.doc
     forfeit = f"Where a seat finally gives no valid answer: {game.rules.forfeit}"
     yield Text("The game", "\n\n".join(filter(None, (first, rest, forfeit, *game.notes))))
+
+
+def _unscored_text(players: Mapping[str, str]) -> str:
+    """Name the players without a finished match, and say what became of theirs."""
+    return " ".join(f"{label} has no finished match: {ends}." for label, ends in players.items())
 
 
 def _charts(

@@ -12,6 +12,7 @@ import polars as pl
 from cheaptalk.frames.bounds import beyond, with_bounds, with_mean_bounds
 from cheaptalk.frames.matches import KINDS, SCORED
 from cheaptalk.frames.reader import decoded
+from cheaptalk.frames.unscored import own_end, without_scored
 from cheaptalk.players import Kind
 from cheaptalk.records import FEW, Status, line_up, query_of
 from cheaptalk.reports.recipes.means import means
@@ -226,16 +227,15 @@ class GameScores:
             found, on=by, how="left", nulls_equal=True, validate="1:1", maintain_order="left"
         ).sort(by)
 
-    @property
-    def unscored(self) -> list[str]:
-        """The players without a scored match."""
+    @cached_property
+    def unscored(self) -> dict[str, str]:
+        """The players without a scored match, and what became of theirs, such as 20 refused."""
         rows = [
-            (row[f"player.{role}"], row[Status.FINISHED.value])
-            for role, frame in self.players.items()
-            for row in frame.iter_rows(named=True)
-        ]
-        scored = {label for label, finished in rows if finished}
-        return sorted({label for label, _ in rows} - scored)
+            self.seated(role).select("match", pl.col(f"player.{role}").alias("player"),
+                                     own_end(role))
+            for role in self.roles
+        ]  # fmt: skip
+        return without_scored(pl.concat(rows))
 
     @cached_property
     def parameters(self) -> list[Parameter]:
