@@ -41,6 +41,7 @@ def test_a_player_without_weaknesses_has_no_finding_and_every_trigger_fires() ->
     examined = examine(profile.seats, profile.player, profile.battery)
     assert examined.findings == []
     fired = {one.key: one.tested for one in examined.weaknesses}
+    assert "unanswered" not in fired, "only agents can fail to answer"
     assert all(fired[f"words.{name}"] >= 10 for name in manipulations(profile.battery))
 
 
