@@ -223,7 +223,11 @@ def test_a_change_that_never_varied_is_known_of_scripts_and_takes_six_instances_
 @pytest.mark.parametrize(
     ("error", "verdict", "why"),
     [
-        (None, Verdict.CANNOT_TELL, "it never varied, so that nothing shows how much it can"),
+        (
+            None,
+            Verdict.CANNOT_TELL,
+            "it never varied within a configuration, so that nothing shows how much it can",
+        ),
         (0.0, Verdict.PASS, ""),
     ],
 )

@@ -9,9 +9,10 @@ import pytest
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
 from cheaptalk.profiles.metrics.quantities import Quantity
-from cheaptalk.profiles.profiles import Number, Profile
+from cheaptalk.profiles.profiles import Number, Profile, _number
 from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError
+from cheaptalk.rules.bounds import COUNT
 from cheaptalk.statistics import mean_intervals
 
 SIZES = {"small": 1, "standard": 5, "large": 25}
@@ -88,6 +89,21 @@ def test_a_value_that_never_varied_is_extrapolated_up_to_the_size_that_decides()
     )
     assert decision_on(never * 5, "standard", "earned <= 0.05").verdict is Verdict.PASS
     assert "too few instances" in decision_on(never, "small", "earned <= 0.001").cure
+
+
+def test_a_count_that_varies_between_configurations_only_decides() -> None:
+    """Six ones in two configurations and 82 zeros in others were said to have never varied."""
+    values = [0.0] * 82 + [1.0] * 6
+    frame = pl.DataFrame({
+        "player": "one", "configuration": "c", "place": "alice", "value": values, "stratum":
+        [str(at // 2) for at in range(88)], "cluster": [str(at) for at in range(88)],
+    })  # fmt: skip
+    of = Quantity("losses", "mistakes", "Losses", "times a match", "less", "", frame, COUNT)
+    number = _number(of, "one", BATTERY, frame.select("player", "place", "configuration"))
+    assert number is not None
+    seats = pl.DataFrame({"player": ["one"], "match": ["0"]})
+    profile = Profile("one", BATTERY, "small", "study", seats, {"losses": number})
+    assert decide(profile, gate("losses <= 0.01")).verdict is Verdict.FAIL
 
 
 def test_the_quantile_of_an_interval_narrows_with_the_instances_too() -> None:

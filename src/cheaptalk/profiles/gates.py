@@ -197,16 +197,23 @@ def _held(profile: Profile, wanted: Gate, one: Estimate, freedom: float) -> Deci
     low, high = (value, value) if one.error == 0 and one.low is None else (one.low, one.high)
     up = wanted.sign == ">="
     if low is None or high is None:
-        more = profile.battery.enough(profile.size, 2)
-        why = "one deal gives no interval" + (f"; --size {more} has more" if more else "")
-        if (one.clusters or 0) > 1:
-            why = "it never varied, so that nothing shows how much it can"
-        return Decision(wanted, Verdict.CANNOT_TELL, one, why=why)
+        return Decision(wanted, Verdict.CANNOT_TELL, one, why=_no_interval(profile, one))
     if (low >= wanted.limit) if up else (high <= wanted.limit):
         return Decision(wanted, Verdict.PASS, one, why=_few(profile, one))
     if (high < wanted.limit) if up else (low > wanted.limit):
         return Decision(wanted, Verdict.FAIL, one, why=_few(profile, one))
     return _open(profile, wanted, one, freedom)
+
+
+def _no_interval(profile: Profile, one: Estimate) -> str:
+    """Return why an estimate has no interval."""
+    clusters = one.clusters or 0
+    if clusters > 1 and not one.error:
+        return "it never varied within a configuration, so that nothing shows how much it can"
+    more = profile.battery.enough(profile.size, 2)
+    few = "one instance gives" if clusters == 1 else f"{clusters} instances give"
+    few = f"{few} no interval" if clusters else "its values are equal by selection"
+    return few + (f"; --size {more} has more" if more else "")
 
 
 def _open(profile: Profile, wanted: Gate, one: Estimate, freedom: float) -> Decision:

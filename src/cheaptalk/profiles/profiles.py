@@ -14,7 +14,7 @@ import polars as pl
 from cheaptalk.players import RosterEntry
 from cheaptalk.profiles.batteries import Battery
 from cheaptalk.profiles.metrics.detection import detectable_effect, permits
-from cheaptalk.profiles.metrics.means import CLUSTER, mean_differences
+from cheaptalk.profiles.metrics.means import mean_differences, stratified_means
 from cheaptalk.profiles.metrics.quantities import Quantity, quantities
 from cheaptalk.profiles.requests import repeated_text
 from cheaptalk.profiles.seats import failed_matches, seats
@@ -26,7 +26,7 @@ from cheaptalk.reports.recipes.tables import Estimate
 from cheaptalk.rules import CheaptalkError, counted, suggest
 from cheaptalk.rules.bounds import SLACK
 from cheaptalk.rules.display import brief
-from cheaptalk.statistics import holm, mean_intervals, permutation_test
+from cheaptalk.statistics import holm, permutation_test
 from cheaptalk.whole_files import whole_file
 
 FORMAT = 2
@@ -387,10 +387,8 @@ def _number(of: Quantity, player: str, battery: Battery, table: pl.DataFrame) ->
     who = [player, *(name for name in battery.panel if name != player and name in whole)]
     values = values.filter(pl.col("player").is_in(who))
     chance = of.twins and bool(values.filter(player=player)["draws"].any())
-    means = mean_differences(values, "value", ["player"], bounds=of.bounds) if chance else (
-        mean_intervals(values, ["value"], ["player"], cluster=CLUSTER, strata=CLUSTER[:1],
-                       bounds={"value": of.bounds})
-    )  # fmt: skip
+    mean = mean_differences if chance else stratified_means
+    means = mean(values, "value", ["player"], bounds=of.bounds)
     least, most = of.bounds
     means = means.with_columns(pl.col("low", "high").clip(least, most))
     found = {

@@ -81,8 +81,9 @@ def interval_text(number: Number, places: int = PLACES) -> str:
     within = number.own.within(places)
     if within:
         return within
-    single = (number.own.clusters or 0) < 2
-    return f" (no interval: {'a single instance' if single else 'it never varied'})"
+    clusters = number.own.clusters or 0
+    few = "a single instance" if clusters < 2 else f"{clusters} instances"
+    return f" (no interval: {few if clusters < 2 or number.own.error else 'it never varied'})"
 
 
 def baselines(number: Number) -> str:

@@ -1,4 +1,4 @@
-"""Means of paired differences, whose intervals hold for few clusters."""
+"""Means of the values of a metric, with intervals that hold for few clusters."""
 
 from collections.abc import Sequence
 
@@ -46,3 +46,27 @@ def mean_differences(
         pl.Series(name, [one[end] for one in limits], dtype=pl.Float64)
         for end, name in enumerate(("low", "high"))
     )
+
+
+def stratified_means(
+    frame: pl.DataFrame, column: str, by: Sequence[str] = (), *, bounds: Bounds
+) -> pl.DataFrame:
+    """Return means with their 95 % intervals, cell by cell; see :func:`.mean_intervals`.
+
+    If values vary between strata only and have no interval for that, strata are ignored, which errs
+    on the side of caution.
+
+    Args:
+        frame: a row per match, with the columns of :data:`CLUSTER`.
+        column: the values.
+        by: the columns whose combinations are the cells.
+        bounds: what a value can be.
+    """
+    stratified, plain = (
+        mean_intervals(frame, [column], by, cluster=CLUSTER, strata=strata, bounds={column: bounds})
+        for strata in (CLUSTER[:1], ())
+    )
+    unknown = stratified["low"].is_null() & (stratified["freedom"] > 0)
+    cells = [*by, "measure"]
+    rows = pl.concat([stratified.filter(~unknown), plain.filter(unknown)])
+    return stratified.select(cells).join(rows, cells, maintain_order="left", validate="1:1")
