@@ -30,7 +30,7 @@ def test_gates_decide_the_status_and_a_file_says_so(at_home: Command, tmp_path: 
     passed = at_home(*PROFILE, "--require", "earned >= -1", "--junit", "gates.xml")
     assert passed.status == 0
     assert "Found " in passed.out
-    assert "\nEarned: 0." in passed.out
+    assert "\nEarned, against the baselines: 0." in passed.out
     assert (tmp_path / "mine-profile.html").exists()
     assert 'failures="0"' in (tmp_path / "gates.xml").read_text()
     assert at_home(*PROFILE, "--require", "earned >= 2").status == 1
@@ -99,7 +99,7 @@ def test_who_forfeits_most_matches_passes_no_gate_but_on_that(at_home: Command) 
     assert done.status == 1
     assert "mad forfeited" in done.said
     assert "Valid at once: 0.00" in done.out
-    assert "Earned: " not in done.out
+    assert "Earned, against the baselines: " not in done.out
     assert "mistakes <= 5: cannot tell" in done.out
     assert at_home(*nonsense, "--require", "valid >= 0.9").status == 1
 

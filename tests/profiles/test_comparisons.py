@@ -154,6 +154,7 @@ def synthetic(
         of = Quantity(key, "earned", key, unit, "more", "", frame, (0.0, 1.0))
         made[key] = Number(of, Estimate(float(values.mean())), {})
     seats = pl.DataFrame({"player": [name], "match": ["0"], "calls": [0], "tokens": [0],
+                          "requests": [0], "timeouts": [0], "errors": [0],
                           "dollars": [0.0], "draws": [draws]})  # fmt: skip
     return Profile(name, BATTERY, "small", "study", seats, made)
 

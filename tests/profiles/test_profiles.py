@@ -303,6 +303,16 @@ def test_a_gate_is_decided_by_the_interval(written: str, verdict: Verdict) -> No
     assert (decision.size is not None) == (verdict is Verdict.CANNOT_TELL)
 
 
+def test_a_gate_names_the_matches_that_its_number_covers() -> None:
+    """A gate on true statements passed for an agent that lied to talkers only."""
+    truthful, valid = (
+        str(decide(made("sound"), gate(f"{key} >= 0"))) for key in ("truthful", "valid")
+    )
+    assert truthful.startswith("truthful >= 0: pass: 1.000")
+    assert ", against the baselines" in truthful
+    assert "baselines" not in valid
+
+
 def test_several_gates_fail_before_they_cannot_tell() -> None:
     wanted = ("earned >= -1", "earned >= 0.4", "earned >= 0.99")
     decisions = [decide(made("sound"), gate(one)) for one in wanted]
@@ -334,6 +344,7 @@ def test_the_summary_says_what_its_numbers_mean() -> None:
     assert "of 12 matches, if identical repeats change none" in " ".join(told.scope)
     assert any(one.startswith("Inconsistency: 0.") for one in told.metrics)
     assert all("interval" in one for one in told.metrics)
+    assert told.metrics[0].startswith("Earned, against the baselines: 0.")
     earned = made("sound").number("earned")
     constant = earned._replace(own=Estimate(0.5, clusters=4))
     assert interval_text(constant) == " (no interval: it never varied)"

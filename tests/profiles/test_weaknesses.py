@@ -174,6 +174,8 @@ def test_statements_that_could_not_be_read_are_counted() -> None:
     outcome = _rate_trial(seats, lies).outcome
     assert outcome.tested == 3
     assert outcome.sentence.endswith("; 5 more could not be read, and a judge can rate them")
+    profile = replace(profiled(STRONG["noisy_0"], "noisy_0"), examination=Examination([outcome]))
+    assert "5 statements could not be read; a judge can rate them." in summary(profile).scope
 
 
 def beside_one_silent_match(rng: np.random.Generator) -> Conditions:

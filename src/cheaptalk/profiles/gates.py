@@ -86,6 +86,7 @@ class Decision(NamedTuple):
             None otherwise.
         why: why it cannot be told, where that is not for the number of matches; of what is told,
             what makes it less sure than it looks.
+        scope: which matches the number covers, such as "against the baselines"; empty if all.
     """
 
     gate: Gate
@@ -93,6 +94,7 @@ class Decision(NamedTuple):
     held: Estimate | None
     size: str | None = None
     why: str = ""
+    scope: str = ""
 
     def __str__(self) -> str:
         """The decision in a sentence."""
@@ -100,6 +102,7 @@ class Decision(NamedTuple):
         if self.held is not None:
             places = self.gate.places
             said += f": {fixed(self.held.value or 0, places)}{self.held.within(places)}"
+            said += f", {self.scope}" if self.scope else ""
         return f"{said}; {self.cure}" if self.cure else said
 
     @property
@@ -157,6 +160,13 @@ def decide(profile: Profile, wanted: Gate, changed: Sequence[Change] = ()) -> De
     """
     if wanted.key == FINDINGS:
         return _on_findings(profile, wanted)
+    known = profile.numbers.get(wanted.number)
+    decision = _on_number(profile, wanted, changed)
+    return decision if known is None else decision._replace(scope=known.of.scope)
+
+
+def _on_number(profile: Profile, wanted: Gate, changed: Sequence[Change]) -> Decision:
+    """Decide a gate on a number or its change."""
     if wanted.number not in profile.numbers and wanted.number in known_keys(profile.battery):
         return Decision(wanted, Verdict.CANNOT_TELL, None, why="nothing is known of it")
     number = profile.number(wanted.number)

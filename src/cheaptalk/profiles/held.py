@@ -73,7 +73,7 @@ def _gates(held: Held, _: Evidence) -> Iterator[Shown]:
     yield Answer(f"{said}, {open_} cannot be told." if open_ else f"{said}.")
     rows = [
         {
-            "gate": str(one.gate),
+            "gate": ", ".join(filter(None, (str(one.gate), one.scope))),
             "verdict": one.verdict.value,
             "cure": one.cure,
             "decimals": one.gate.places,

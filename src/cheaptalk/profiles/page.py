@@ -186,7 +186,7 @@ def _beside_baselines(profile: Profile) -> ReportTable:
         theirs = [(its.value, name) for name, its in one.panel.items() if its.value is not None]
         low, high = (min(theirs), max(theirs)) if theirs else ((None, ""), (None, ""))
         rows.append(
-            {"what": one.of.title, "unit": _unit(one), "low": low[0], "high": high[0],
+            {"what": one.of.label, "unit": _unit(one), "low": low[0], "high": high[0],
              "names": f"{low[1]} to {high[1]}" if theirs else ""}
             | estimated(profile.player, one.own)
         )  # fmt: skip
@@ -279,7 +279,8 @@ def _first(profile: Profile, theme: Theme, numbers: list[Number]) -> str:
         moved = [one for one in summary(profile).examination.findings if one.key in profile.numbers]
         effects = ", ".join(one.title for one in moved) or "no effect was found"
         return f"Messages and {profile.player}: {effects}"
-    said = SAID[theme].format(fixed(numbers[0].own.value or 0, PLACES))
+    scope = f", {numbers[0].of.scope}" if numbers[0].of.scope else ""
+    said = f"{SAID[theme].format(fixed(numbers[0].own.value or 0, PLACES))}{scope}"
     rest = profile.mostly_forfeited and theme != "reliable"
     if rest:
         return f"{said}{interval_text(numbers[0])}{OF_THE_REST}"
@@ -302,7 +303,7 @@ def _took(numbers: list[Number]) -> str:
 def _line(one: Number) -> str:
     """What a number is called within its theme."""
     within = one.of.title.partition(": ")[2]
-    return capital(within) if within else one.of.title
+    return capital(within) if within else one.of.label
 
 
 def _where(one: Number) -> str:

@@ -188,7 +188,8 @@ class Profile:
             "numbers": {
                 key: {
                     "title": one.of.title, "theme": one.of.theme, "unit": one.of.unit,
-                    "good": one.of.good, "about": one.of.about, "rank": one.rank, "p": one.p,
+                    "good": one.of.good, "scope": one.of.scope, "about": one.of.about,
+                    "rank": one.rank, "p": one.p,
                     "freedom": one.freedom, "level": one.level, "detectable": one.detectable,
                     **_plain(one.own),
                     "panel": {name: _plain(its) for name, its in one.panel.items()},

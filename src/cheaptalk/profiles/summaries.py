@@ -48,7 +48,7 @@ def summary(profile: Profile) -> Summary:
     findings = [f"{profile.player} {one.title}: {one.sentence}."
                 for one in examined.findings]  # fmt: skip
     metrics = [
-        f"{one.of.title}: {number_text(one)}{baselines(one)}" for one in main_numbers(profile)
+        f"{one.of.label}: {number_text(one)}{baselines(one)}" for one in main_numbers(profile)
     ]
     return Summary(
         examined, findings, [*_scope(profile, examined)], _next(profile, examined), metrics
@@ -108,6 +108,8 @@ def _scope(profile: Profile, examined: Examination) -> Iterator[str]:
         yield f"Not tested, because {why}: {', '.join(missing)}."
     if profile.repeated:
         yield f"{profile.repeated}."
+    if unread := sum(one.unread for one in examined.weaknesses):
+        yield f"{counted(unread, 'statement')} could not be read; a judge can rate them."
     small = _smallest(profile, examined, 1)
     if small:
         yield f"The smallest effects that size {profile.size} can find: {small}."

@@ -51,6 +51,8 @@ ANYTHING = (-float("inf"), float("inf"))
 AT_MOST = (-float("inf"), 1.0)
 """Shares of the attainable payoff, which losses bring below 0."""
 SIGNED = (-1.0, 1.0)
+BASELINES = "against the baselines"
+"""The scope of metrics that cover no match with a talker."""
 
 
 class Quantity(NamedTuple):
@@ -69,6 +71,8 @@ class Quantity(NamedTuple):
             that chance makes it as often more as less than 0 if that changes nothing.
         fitted: whether a value depends on a choice that was made on other matches, so that values
             that are equal say nothing of their spread.
+        scope: which matches it covers, such as "against the baselines"; empty if all that can show
+            it.
     """
 
     key: str
@@ -81,6 +85,12 @@ class Quantity(NamedTuple):
     bounds: tuple[float, float] = ANYTHING
     twins: bool = False
     fitted: bool = False
+    scope: str = ""
+
+    @property
+    def label(self) -> str:
+        """The title with the scope."""
+        return f"{self.title}, {self.scope}" if self.scope else self.title
 
     @property
     def range(self) -> tuple[float, float]:
@@ -107,9 +117,9 @@ def quantities(seats: pl.DataFrame, battery: Battery) -> Iterator[Quantity]:
     against_panel = played.filter(pl.col("other").is_in(list(battery.panel)))
     for make in (_earned, _left, _fair, _regret, _mistakes, _truthful):
         for one in make(against_panel, battery):
-            yield _defined(one)
+            yield _defined(one._replace(scope=BASELINES))
     for one in _exploited(played, battery):
-        yield _defined(one)
+        yield _defined(one._replace(scope=BASELINES))
     talked = seats.filter("words", pl.col("way").is_null())
     anew = seats.filter("finished", pl.col("way").is_not_null())
     for one in (

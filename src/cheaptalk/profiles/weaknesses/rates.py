@@ -154,7 +154,7 @@ def _rate_trial(rows: pl.DataFrame, rate: Rate, variant: str = "") -> Trial:
     match = next(iter(hit.sort("hits", descending=True, maintain_order=True)["match"]), None)
     outcome = Weakness(
         rate.key, rate.title, total.chances, rate.unit, sentence, share, hits=total.hits,
-        limit=rate.limit, match=match, variant=variant,
+        limit=rate.limit, match=match, variant=variant, unread=unread,
     )  # fmt: skip
     return Trial(outcome, lambda _: p)
 

@@ -38,6 +38,7 @@ class Weakness(NamedTuple):
         match: a match that shows it, and its twin under the plain condition, if any.
         variant: the condition that caused it: a talker, a presentation or a kind of names; empty
             if there is only one condition.
+        unread: of a rate, opportunities that its check could not read.
     """
 
     key: str
@@ -56,6 +57,7 @@ class Weakness(NamedTuple):
     match: str | None = None
     twin: str | None = None
     variant: str = ""
+    unread: int = 0
 
     @property
     def robust(self) -> bool:
