@@ -231,6 +231,23 @@ def test_ties_share_the_first_place_and_a_rank() -> None:
     assert found["rank"].to_list() == [1, 1]
     assert found["first"].to_list() == [0.5, 0.5]
     assert found.select("sure_low", "sure_high").rows() == [(1, 2), (1, 2)]
+    many = pl.concat([frame.with_columns(pl.col("deal") + 3 * at) for at in range(4)])
+    found = rank_ranges(many, "gain", "player", cluster=["deal"], draws=100).frame
+    assert found.select("low", "high").rows() == [(1, 2), (1, 2)]  # (1, 1): the better end of ties
+
+
+@pytest.mark.parametrize("clusters", [2, 3, 5])
+def test_percentiles_of_ranks_seldom_part_equal_groups_of_few_clusters(clusters: int) -> None:
+    """One of two equal groups is often ahead on all of few clusters, and then in all draws."""
+    luck, parted = np.random.default_rng(5), 0
+    for _ in range(60):
+        frame = pl.DataFrame({
+            "deal": np.repeat(np.arange(clusters), 2), "player": ["a", "b"] * clusters,
+            "gain": luck.normal(size=clusters * 2),
+        })  # fmt: skip
+        found = rank_ranges(frame, "gain", "player", cluster=["deal"], draws=40).frame
+        parted += found["high"][0] == 1
+    assert parted <= 6  # 30 of 60 of two clusters
 
 
 def test_means_that_only_rounding_tells_apart_are_ties() -> None:

@@ -12,10 +12,7 @@ from cheaptalk.equilibrium.empirical.empirical_games import Empirical
 from cheaptalk.frames.reader import places_in
 from cheaptalk.frames.unscored import unscored, unscored_text
 from cheaptalk.rules import counted
-
-ENOUGH_FREEDOM = 5
-"""Degrees of freedom that a sentence on the choice needs. Of two equal strategies one is ahead on
-each of five instances in 6 % of games, and in all draws then; on each of six in 3 %."""
+from cheaptalk.statistics.ranks import ENOUGH_FREEDOM
 
 
 def uncertain_because(game: Empirical, draws: int, unsure: str) -> str:
