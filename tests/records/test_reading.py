@@ -13,6 +13,7 @@ import sqlalchemy as sa
 import cheaptalk as ct
 from cheaptalk.players import Kind
 from cheaptalk.records import Cost, Status, Store, StoreError, pack, study_cost
+from cheaptalk.records.record import UnreadBody
 from cheaptalk.records.store import queries as browsing
 from cheaptalk.records.store import schema
 from cheaptalk.records.store.queries import PlayedPairing, Wanted, parameters_text
@@ -66,7 +67,8 @@ def test_records_bring_their_bodies_on_demand(store: Store) -> None:
     (bare,) = store.records("shelf")
     (whole,) = store.records("shelf", bodies=True)
     assert bare.packed is None
-    assert bare.body == {}
+    with pytest.raises(UnreadBody, match=r'store.find\("a"\)'):
+        _ = bare.body
     assert whole.body["seed"] == "a"
     assert (whole.game, whole.version, whole.parameters) == ("bargaining", 1, {"money": 100.0})
     assert (whole.deal_key, whole.repeat, whole.finished) == ("deal of a", 0, 5.0)

@@ -2,13 +2,14 @@
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cheaptalk as ct
 from cheaptalk.games.bargaining.rules import Bargaining
 from cheaptalk.games.negotiation.rules import Negotiation
 from cheaptalk.games.persuasion.rules import Persuasion, Qualities
@@ -18,6 +19,7 @@ from cheaptalk.records import (
     MatchRecord,
     OtherVersion,
     Status,
+    Store,
     configuration_digest,
     digest,
     digest_key,
@@ -28,6 +30,7 @@ from cheaptalk.records import (
     unpack,
 )
 from cheaptalk.records.identity import Configuration
+from cheaptalk.records.record import UnreadBody
 from cheaptalk.rules import (
     Chance,
     Deal,
@@ -38,6 +41,7 @@ from cheaptalk.rules import (
     Table,
     Tell,
 )
+from tests.fakes import study
 from tests.records.stored import SEED, played, record_of
 from tests.toys import Cards, Guessing, YourCard
 
@@ -265,7 +269,6 @@ def test_a_match_without_answers_is_no_use_replaying() -> None:
     record = record_of(agreed())
     seed = pack({"seed": SEED})
     for unplayed, why in (
-        (replace(record, packed=None), "read without its body"),
         (replace(record, packed=None, status=Status.LIVE), "it is live"),
         (replace(record, packed=seed, status=Status.FAILED), "it is failed"),
     ):
@@ -273,6 +276,32 @@ def test_a_match_without_answers_is_no_use_replaying() -> None:
             unplayed.replay()
         assert unplayed.answers == []
         assert unplayed.as_json()["status"] == unplayed.status
+        with pytest.raises(ReplayMismatch, match=f"match 0123456789 has no deal: {why}"):
+            _ = unplayed.deal
+
+
+def test_a_record_that_was_listed_says_how_to_load_what_it_lacks(store: Store) -> None:
+    """Its deal raised KeyError, and it seemed to have no answers."""
+    ct.run(study(), store)
+    listed = next(iter(store.records("small")))
+    attributes = [name for name in dir(MatchRecord) if not name.startswith("_")]
+    lacking: dict[str, str] = {}
+    for name in [*attributes, *(one.name for one in fields(MatchRecord))]:
+        try:
+            value = getattr(listed, name)
+            if name in ("as_json", "replay", "result", "table"):
+                value()
+        except UnreadBody as error:
+            lacking[name] = str(error)
+    assert all(f'store.find("{listed.id}")' in sentence for sentence in lacking.values())
+    assert set(lacking) == {"answers", "as_json", "body", "deal", "replay", "table"}
+    assert listed.played is None  # only a match of another system has a date in its body
+    assert listed.id in repr(listed)
+    assert "bargaining" in listed._repr_html_()
+    loaded = store.find(listed.id)
+    assert loaded == replace(listed, packed=loaded.packed)
+    assert loaded.deal == loaded.result().deal
+    assert [record.unread for record in store.records("small", bodies=True)] == [False, False]
 
 
 # Results

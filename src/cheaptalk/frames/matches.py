@@ -237,7 +237,7 @@ class _Rows:
                 record.id, record.status.value, self.reader.dropped(record), record.version,
                 configuration, record.deal_key, record.repeat, line_up(list(labels.values())),
                 record.calls, record.input_tokens, record.output_tokens, record.dollars,
-                record.finished, record.played,
+                record.finished, None if record.unread else record.played,
                 *map(labels.get, self.places),
                 *[None if of is None else of.get(kind, 0) for of in kinds for kind in KINDS],
                 *map(paid.get, self.places), *self.measured(record),

@@ -5,7 +5,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -164,6 +164,10 @@ def _count_kinds(table: Table, answers: Sequence[AnswerRecord]) -> dict[str, dic
     return kinds
 
 
+class UnreadBody(ReplayMismatch):
+    """A record's deal or answers are asked for, and it was read without them."""
+
+
 class OtherVersion(ReplayMismatch):
     """A match recorded under another version of its game's rules, which are not to replay it."""
 
@@ -185,6 +189,8 @@ class MatchRecord:
         finished, begun: when, in seconds since 1970; None where it has not, or nobody noted it. An
             imported match finished when it was imported; see ``played``.
         body: seed, deal, answers with every call; while live the seed alone.
+        unread: whether it was read without its body. Then ``body``, ``deal``, ``answers``,
+            ``played`` and whatever replays the match raise :class:`UnreadBody`.
         cached_tokens, reasoning_tokens: of the input and of the output; None where nobody counted.
         dollars: what it cost at the prices of the time, as far as these were known.
         unpriced, uncounted, implausible: calls of unknown price, of unknown tokens, and of tokens
@@ -213,6 +219,7 @@ class MatchRecord:
     uncounted: int | None = None
     implausible: int | None = None
     begun: float | None = None
+    unread: bool = field(default=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
         return brief(self, f"{self.id}, {self.game}, {self._players}, {self.status.value}")
@@ -224,7 +231,7 @@ class MatchRecord:
                 one.seat,
                 text_of(one.action) if one.action else "forfeited",
             )
-            for one in self.answers
+            for one in ([] if self.unread else self.answers)
         ]
         gains = ", ".join(f"{place} {gain:,.10g}" for place, gain in (self.payoffs or {}).items())
         notes = [*filter(None, [gains and f"payoffs: {gains}", self.reason])]
@@ -252,6 +259,17 @@ class MatchRecord:
 
     @cached_property
     def body(self) -> dict[str, Any]:
+        """Seed, deal and answers.
+
+        Raises:
+            UnreadBody: it was read without them.
+            DamagedStore: they are not as they were written.
+        """
+        if self.unread or (self.over and self.packed is None):
+            raise UnreadBody(
+                f"match {self.id} was read without its body, which holds its deal and answers; "
+                f'read it with store.records(STUDY, bodies=True) or store.find("{self.id}")'
+            )
         if self.packed is None:
             return {}
         try:
@@ -372,7 +390,17 @@ class MatchRecord:
 
     @cached_property
     def deal(self) -> Any:
-        """What nature decided, as the rules define it."""
+        """What nature decided, as the rules define it.
+
+        Raises:
+            UnreadBody: the match was read without its body.
+            ReplayMismatch: it has not ended in play, and only then is its deal recorded.
+        """
+        if "deal" not in self.body:
+            raise ReplayMismatch(
+                f"match {self.id} has no deal: it is {self.status.value}, and a match's deal is "
+                "recorded when it ends in play"
+            )
         with self._fitting():
             return self.rules.deal_type.model_validate(self.body["deal"])
 
@@ -413,8 +441,7 @@ class MatchRecord:
             ReplayMismatch: there is nothing to replay, or the rules cannot deal it.
         """
         if "deal" not in self.body:
-            over = self.status in (Status.FINISHED, Status.FORFEITED)
-            why = "it was read without its body" if over else f"it is {self.status.value}"
+            why = f"it is {self.status.value}"
             raise ReplayMismatch(f"match {self.id} has no answers to replay: {why}")
         rules = self.rules
         if rules.version != self.version:
@@ -460,7 +487,7 @@ def failed(reason: str, seed: str) -> Ended:
     return Ended(Status.FAILED, reason, None, None, {}, 0, 0, 0, time.time(), pack({"seed": seed}))
 
 
-UNWRITTEN = ("id", "configuration", "packed")
+UNWRITTEN = ("id", "configuration", "packed", "unread")
 """Attributes of a record that its JSON has otherwise."""
 
 SETTLED = (Status.FINISHED, Status.FORFEITED)

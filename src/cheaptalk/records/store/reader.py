@@ -484,7 +484,7 @@ def _record(
         status, of["reason"], of["outcome"], of["payoffs"], of["kinds"] or {},
         of["calls"], of["input_tokens"], of["output_tokens"], of["finished"],
         of.get("body"), of["cached_tokens"], of["reasoning_tokens"], of["dollars"],
-        of["unpriced"], of["uncounted"], of["implausible"], of["begun"],
+        of["unpriced"], of["uncounted"], of["implausible"], of["begun"], unread=not bodies,
     )  # fmt: skip
 
 
