@@ -29,7 +29,8 @@ def unscored(frame: pl.DataFrame) -> dict[str, int]:
 
     A finished match that the study's policy excludes counts as :data:`DROPPED`.
     """
-    counts = dict(frame.filter(~SCORED).group_by(REASON.alias("reason")).len().iter_rows())
+    ends = frame.filter(~SCORED).group_by(REASON.alias("reason"), maintain_order=True)
+    counts = dict(ends.len().iter_rows())
     return {reason: counts[reason] for reason in VERBS if reason in counts}
 
 
