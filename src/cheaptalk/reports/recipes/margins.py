@@ -235,7 +235,9 @@ def _pair(
     value, weight = pl.col(key).cast(pl.Float64), pl.col("weight")
     largest, matched = both.select(value.abs().max()).item() or 0.0, False
     if pair.height < both.height or pair.select((weight != 1).any()).item():
-        means = pair.group_by(ours.alias("first")).agg((value * weight).sum() / weight.sum())
+        means = pair.group_by(ours.alias("first"), maintain_order=True).agg(
+            (value * weight).sum() / weight.sum()
+        )
         plain, size = size, float(means.sort("first")[key].diff()[-1])
         matched = abs(size - plain) > ROUNDING * len(pair) * largest
     size = 0.0 if abs(size) <= ROUNDING * largest else size
