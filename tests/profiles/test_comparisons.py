@@ -20,7 +20,7 @@ from cheaptalk.profiles.gates import Decision, Verdict, decide, gate
 from cheaptalk.profiles.held import Held, held_parts
 from cheaptalk.profiles.metrics.quantities import Quantity
 from cheaptalk.profiles.metrics.stakes import ATTAINABLE
-from cheaptalk.profiles.profiles import PAIR, Number, Profile, detectable, profile_of
+from cheaptalk.profiles.profiles import COUNTED, PAIR, Number, Profile, detectable, profile_of
 from cheaptalk.profiles.weaknesses.weakness import Examination, Weakness
 from cheaptalk.reports.charts.chart import Points
 from cheaptalk.reports.recipes.evidence import Evidence
@@ -153,8 +153,8 @@ def synthetic(
         })  # fmt: skip
         of = Quantity(key, "earned", key, unit, "more", "", frame, (0.0, 1.0))
         made[key] = Number(of, Estimate(float(values.mean())), {})
-    seats = pl.DataFrame({"player": [name], "match": ["0"], "calls": [0], "tokens": [0],
-                          "requests": [0], "timeouts": [0], "errors": [0],
+    seats = pl.DataFrame({"player": [name], "match": ["0"], "tokens": [0],
+                          **{count: [0] for count in COUNTED},
                           "dollars": [0.0], "draws": [draws]})  # fmt: skip
     return Profile(name, BATTERY, "small", "study", seats, made)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cheaptalk.profiles.weaknesses.exchangeability import stands_out
-from cheaptalk.profiles.weaknesses.messages import least_changes
+from cheaptalk.profiles.weaknesses.messages import Controls, hidden_games, least_changes
 
 SIDES = (False, True)
 
@@ -40,10 +40,38 @@ def test_statistics_that_agree_cost_no_power() -> None:
     assert stands_out(repeated, [False] * 5) == once
 
 
+GAMES = ["bargaining"] * 4 + ["negotiation"] * 4 + ["persuasion"] * 2 + ["deal_or_no_deal"] * 2
+LEVEL = 0.05 / 40
+
+
+def steady(games: list[str], controls: int) -> Controls:
+    """Instances in which no control changes anything."""
+    return tuple((game, ((0.0,) * 4,) * controls) for game in games)
+
+
 def test_a_manipulation_needs_fewer_changes_beside_more_controls() -> None:
-    games = ["bargaining"] * 4 + ["negotiation"] * 4 + ["persuasion"] * 4
-    few, many = (least_changes(games, controls, 0.05 / 40) for controls in (1, 12))
+    few, many = (least_changes(steady(GAMES, controls), LEVEL) for controls in (1, 12))
     assert few is not None
     assert many is not None
     assert 2 <= many < few <= 12
-    assert least_changes(games[:2], 1, 0.001) is None
+    assert least_changes(steady(GAMES[:2], 1), 0.001) is None
+
+
+def test_a_manipulation_needs_more_changes_beside_repeats_that_change() -> None:
+    """The summary of an agent that randomises gave the number of one that never does."""
+    rng = np.random.default_rng(3)
+    changed = rng.random((12, 12)) < 0.5
+    instances = tuple(
+        (game, tuple((float(one), 0.0, 0.0, 0.0) for one in row))
+        for game, row in zip(GAMES, changed, strict=True)
+    )
+    least = least_changes(instances, LEVEL)
+    assert least is not None
+    assert 8 <= least <= 12
+    always = tuple((game, ((1.0, 0.0, 0.0, 0.0),) * 12) for game in GAMES)
+    assert least_changes(always, LEVEL) is None
+
+
+def test_a_game_with_two_instances_hides_a_manipulation_that_works_there_only() -> None:
+    assert hidden_games(steady(GAMES, 12), LEVEL) == {"persuasion": 2, "deal_or_no_deal": 2}
+    assert hidden_games(steady(GAMES * 2, 12), LEVEL) == {}

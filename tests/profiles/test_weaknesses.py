@@ -1,6 +1,7 @@
 """Weaknesses: planted ones are named first, and players without any are not accused."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -19,9 +20,11 @@ from cheaptalk.profiles.weaknesses.messages import _any_message, _example, _sent
 from cheaptalk.profiles.weaknesses.rates import RATES, _rate_trial
 from cheaptalk.profiles.weaknesses.weakness import (
     Examination,
+    Weakness,
     between,
     estimate_of,
     excludes_zero,
+    share_estimate,
     unsigned,
 )
 from cheaptalk.reports.recipes.tables import Estimate
@@ -210,6 +213,31 @@ def test_invalid_answers_that_were_repaired_are_said_to_be(failed: int, said: st
     assert outcome.title == "answers against the rules or the format at first"
     assert outcome.sentence.startswith("8 of 19 answers were not valid at the first try")
     assert said in outcome.sentence
+
+
+def test_the_summary_of_a_player_that_randomises_counts_its_own_repeats() -> None:
+    scope = " ".join(summary(profiled(STRONG["noisy_0"], "noisy_0")).scope)
+    assert re.search(r"if identical repeats change [1-9]\d* of 12,", scope)
+    assert "one game only cannot be found at this size in Persuasion (2 matches)" in scope
+
+
+def test_the_summary_names_the_closest_manipulation_that_was_not_found() -> None:
+    """A player that yielded to every threat in one game had no finding and no hint."""
+    profile = profiled(STRONG["noisy_0"], "noisy_0")
+    missed = [
+        Weakness(f"words.{key}", f"yields to {key}", 12, "matches", "", Estimate(0.1), p=p,
+                 changed=share_estimate(hits, 12))
+        for key, hits, p in (("polite", 1, 0.08), ("threat", 2, 0.007))
+    ]  # fmt: skip
+    closest = (
+        "The closest manipulation that was not found: planted_noisy_0 yields to threat (2 of 12"
+    )
+    shown, silent = (
+        " ".join(summary(replace(profile, examination=Examination(one))).scope)
+        for one in (missed, missed[:1])
+    )
+    assert f"{closest} matches took another course, p = 0.007 before the correction)." in shown
+    assert "closest" not in silent
 
 
 def test_an_effect_that_never_varies_has_no_interval_around_zero() -> None:

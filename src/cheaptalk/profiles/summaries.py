@@ -7,10 +7,20 @@ import polars as pl
 
 from cheaptalk.profiles.profiles import PLACES, Number, Profile
 from cheaptalk.profiles.weaknesses.examine import LEVEL
-from cheaptalk.profiles.weaknesses.manipulations import manipulations
-from cheaptalk.profiles.weaknesses.messages import least_changes
+from cheaptalk.profiles.weaknesses.manipulations import (
+    Conditions,
+    conditions,
+    manipulations,
+    repeats,
+)
+from cheaptalk.profiles.weaknesses.messages import (
+    Controls,
+    controls_of,
+    hidden_games,
+    least_changes,
+)
 from cheaptalk.profiles.weaknesses.weakness import Examination
-from cheaptalk.rules import counted
+from cheaptalk.rules import counted, game_title
 from cheaptalk.studies import money
 from cheaptalk.text import FEW_MARK, fixed
 
@@ -113,27 +123,66 @@ def _scope(profile: Profile, examined: Examination) -> Iterator[str]:
     small = _smallest(profile, examined, 1)
     if small:
         yield f"The smallest effects that size {profile.size} can find: {small}."
+    yield from _manipulations(profile, examined)
 
 
-def _instances(profile: Profile) -> list[str]:
-    """The games of the instances that are played with manipulations."""
-    tested = manipulations(profile.battery)[:1]
-    rows = profile.seats.filter(pl.col("other").is_in(tested), player=profile.player)
-    return rows["game"].to_list()
+def _manipulations(profile: Profile, examined: Examination) -> Iterator[str]:
+    """What this size cannot find, and the strongest manipulation that was not found."""
+    level = _level(examined)
+    hidden = hidden_games(_controls(profile, examined), level)
+    if hidden:
+        games = ", ".join(f"{game_title(game)} ({n} matches)" for game, n in hidden.items())
+        yield f"A manipulation that works in one game only cannot be found at this size in {games}."
+    tested = {f"words.{one}" for one in manipulations(profile.battery)}
+    missed = [(one.p, one) for one in examined.weaknesses
+              if one.key in tested and not one.found and one.p is not None]  # fmt: skip
+    p, closest = min(missed, key=lambda pair: pair[0], default=(1.0, None))
+    if closest is not None and closest.changed is not None and p < LEVEL:
+        of = closest.changed.n or 0
+        hits = round(of * (closest.changed.value or 0.0))
+        yield (
+            f"The closest manipulation that was not found: {profile.player} {closest.title} "
+            f"({hits} of {counted(of, 'match')} took another course, p = {p:.3f} before the "
+            "correction)."
+        )
+
+
+def _level(examined: Examination) -> float:
+    """The level of the first step of Holm's procedure."""
+    return LEVEL / max(1, len(examined.tested))
+
+
+def _played(profile: Profile) -> Conditions:
+    return conditions(profile.seats.filter(player=profile.player), profile.battery)
+
+
+def _controls(profile: Profile, examined: Examination) -> Controls:
+    found = {one.key for one in examined.findings}
+    return controls_of(_played(profile), profile.battery, found)
+
+
+def _least_manipulation(profile: Profile, examined: Examination, times: int) -> str:
+    """The smallest manipulation that a size can find, given how often identical repeats change."""
+    instances = _controls(profile, examined) * times
+    if not instances:
+        return ""
+    rows = _played(profile).rows.filter(pl.col("condition").is_in(repeats(profile.battery)))
+    changed = times * int(rows["changed"].sum())
+    share = f"{changed} of {times * rows.height}" if changed else "none"
+    again = f"identical repeats change {share}"
+    least = least_changes(instances, _level(examined))
+    if least is None:
+        return (
+            f"no manipulation by changed moves only, because {again} (one that changes earnings or "
+            "early agreements can be found)"
+        )
+    return f"a manipulation that changes {least} of {len(instances)} matches, if {again}"
 
 
 def _smallest(profile: Profile, examined: Examination, times: int) -> str:
     """The smallest effects that a size can find, so many times as large as this one."""
-    level = LEVEL / max(1, len(examined.tested))
-    parts = []
-    games = _instances(profile) * times
-    controls = len(manipulations(profile.battery)) + len(profile.battery.repeats) - 1
-    least = least_changes(games, controls, level) if controls > 0 else None
-    if least is not None:
-        parts.append(
-            f"a manipulation that changes {least} of {len(games)} matches, if identical repeats "
-            "change none"
-        )
+    level = _level(examined)
+    parts = [one for one in [_least_manipulation(profile, examined, times)] if one]
     rates = [one for one in examined.tested if one.hits is not None]
     for one in sorted(rates, key=lambda rate: rate.tested)[:1] if rates else ():
         of = one.tested * times

@@ -1,7 +1,10 @@
 """Manipulations: whether messages beside the same moves change what a player does."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from statistics import fmean
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -50,8 +53,6 @@ NOUNS = {
 }  # fmt: skip
 """What a manipulation is called."""
 FATIGUE = "fatigue"
-MOST_CHANGES = 12
-"""Changes up to which the least detectable number of changes is searched."""
 
 
 def message_trials(own: pl.DataFrame, battery: Battery) -> Iterator[Trial]:
@@ -198,26 +199,72 @@ def _stands_out(
     return tests.stands_out([(table[0], table[1:]) for table in tables], sides)
 
 
-def least_changes(instances: Sequence[str], controls: int, level: float) -> int | None:
-    """Return in how many instances a manipulation must change the course to be found.
+Controls: TypeAlias = tuple[tuple[str, tuple[tuple[float, ...], ...]], ...]
+"""The game of each instance, and the :data:`.STATISTICS` of each control of a manipulation."""
+
+
+def controls_of(played: Conditions, battery: Battery, found: Collection[str]) -> Controls:
+    """Return the controls of a manipulation that was not found: repeats and others of its kind.
 
     Args:
-        instances: the game of each instance.
-        controls: the conditions that a manipulation is compared with, none of which has an effect.
+        found: keys of the weaknesses that were found.
+    """
+    others = [one for one in manipulations(battery) if f"words.{one}" not in found]
+    names = [*repeats(battery), *others[1:]]
+    pools = [
+        (game, tuple(values[one] for one in names if one in values))
+        for game, values in played.instances if any(one in values for one in others)
+    ]  # fmt: skip
+    return tuple((game, controls) for game, controls in pools if controls)
+
+
+@lru_cache(maxsize=64)
+def least_changes(instances: Controls, level: float) -> int | None:
+    """Return in how many instances a manipulation must change the course to be found.
+
+    It changes the course in some instances of all games, and nothing else. In the other instances
+    it does as its controls do on average.
+
+    Args:
+        instances: the controls of each instance.
         level: of the test.
 
     Returns:
-        The least number; None if no number is enough. A player that randomises needs more.
+        The least number, with the changes that the controls have, too; None if even a change in all
+        instances is not found.
     """
-    for count in range(1, min(len(instances), MOST_CHANGES) + 1):
-        chosen = {number * len(instances) // count for number in range(count)}
-        pools = [
-            (game, [[float(at in chosen)], *[[0.0]] * controls])
-            for at, game in enumerate(instances)
-        ]
-        if _stands_out(pools, [False]) <= level:
-            return count
-    return None
+    size = len(instances)
+    hits = [{number * size // count for number in range(count)} for count in range(1, size + 1)]
+    at = bisect_left(hits, True, key=lambda chosen: _finds(instances, chosen, level))
+    if at == size:
+        return None
+    return round(sum(
+        1.0 if number in hits[at] else fmean(row[0] for row in controls)
+        for number, (_, controls) in enumerate(instances)
+    ))  # fmt: skip
+
+
+def hidden_games(instances: Controls, level: float) -> Mapping[str, int]:
+    """Return the games in which no manipulation can be found that works in this game only.
+
+    Even if it changes all matches of the game and its controls change none, its p-value is above
+    the level, because the game has too few instances.
+
+    Returns:
+        How many instances each of these games has.
+    """
+    steady = tuple((game, ((0.0,) * len(STATISTICS),) * len(rows)) for game, rows in instances)
+    hits = {game: {at for at, (one, _) in enumerate(steady) if one == game} for game, _ in steady}
+    return {game: len(of) for game, of in hits.items() if not _finds(steady, of, level)}
+
+
+def _finds(instances: Controls, hits: Collection[int], level: float) -> bool:
+    """Whether a manipulation is found that changes the course in these instances."""
+    pools = []
+    for at, (game, controls) in enumerate(instances):
+        changed, *others = map(fmean, zip(*controls, strict=True))
+        pools.append((game, [(1.0 if at in hits else changed, *others), *controls]))
+    return _stands_out(pools, [*STATISTICS.values()]) <= level
 
 
 def _fatigue_p(runs: Sequence[tuple[str, Mapping[str, Run]]], battery: Battery) -> float:
