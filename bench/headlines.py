@@ -265,7 +265,7 @@ def metagame(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Sta
     except ct.CheaptalkError as error:
         return Statement(str(error), None)
     text = metagame_answer(analysis).text
-    if not text.startswith("At equilibrium") or "cannot be told" in text:
+    if not text.startswith("At ") or "cannot be told" in text:
         return Statement(text, None)
     shares = dict(zip(analysis.labels, analysis.against("mixture"), strict=True))
     beyond = [label for label, share in shares.items() if (share.low or 0.0) > 1 / cell.players]

@@ -157,12 +157,7 @@ def answer(one: Analysis) -> Answer:
     if len(told) == 1 and (shares[first].estimate or 0.0) >= 0.995:
         who = f"everybody chooses {called(one.labels[first])}"
     caution = "".join(f" {sentence}." for sentence in one.cautions)
-    if low is None:
-        return Answer(
-            f"At the equilibrium of the mean payoffs, {who}.{caution}{_others(one)}",
-            ", ".join(told),
-        )
-    if low <= 0:
+    if low is not None and low <= 0:
         said = f"Whom people choose at equilibrium cannot be told yet: {', '.join(told)}"
         if max(one.tied.values(), default=0.0) < 1:
             said += "; more matches may tell (cheaptalk metagame --next lists them)"
@@ -171,7 +166,9 @@ def answer(one: Analysis) -> Answer:
             f"{caution}",
             f"cannot be told yet: {', '.join(told)}",
         )
-    return Answer(f"At equilibrium {who}.{caution}{_others(one)}", ", ".join(told))
+    means = low is None or one.game.few
+    at = "At the equilibrium of the mean payoffs, " if means else "At equilibrium "
+    return Answer(f"{at}{who}.{caution}{_others(one)}", ", ".join(told))
 
 
 def _others(one: Analysis) -> str:

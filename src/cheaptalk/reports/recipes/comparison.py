@@ -387,7 +387,8 @@ def _moved(row: Mapping[str, Any]) -> str:
     else:
         within = size.within(places, "")
     by = f"{fixed(abs(change), places)}{within}"
-    return f"the {row['score']} of {row[WHO]} as {row['role']} {way} by {by}"
+    role = "" if row["role"] in row["score"] else f" as {row['role']}"
+    return f"the {row['score']} of {row[WHO]}{role} {way} by {by}"
 
 
 def _table(
