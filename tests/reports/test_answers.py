@@ -311,3 +311,17 @@ def test_a_sure_lead_has_the_decimals_to_be_seen() -> None:
     lead = Margin("b", 0.03, 0.004, 0.056, 30, 1, None, told=True)
     assert lead.within(lead.places(0)) == " (95 % interval 0.004 to 0.056)"
     assert lead._replace(told=False).places(0) == 0
+
+
+def test_players_who_share_few_instances_are_compared_on_all_of_them() -> None:
+    """Where opponents are drawn, two players have few instances in common."""
+    noise = np.random.default_rng(9)
+    deals = {"a": range(30), "b": range(25, 55)}
+    rows = pl.DataFrame([
+        {"configuration": "c", "deal": deal, "who": who, "x": noise.normal()}
+        for who, own in deals.items() for deal in own
+    ])  # fmt: skip
+    means = dict(rows.group_by("who").agg(pl.col("x").mean()).iter_rows())
+    ranked = sorted(means.items(), key=lambda pair: -pair[1])
+    (margin,) = margins_over(rows, "who", "x", ranked)
+    assert (margin.deals, margin.matched) == (55, False)

@@ -267,16 +267,25 @@ def _pair(
 def _balanced(both: pl.DataFrame, ours: pl.Expr, theirs: pl.Expr) -> pl.DataFrame:
     """The matches of two players on what both played, weighted so that it counts alike for both.
 
-    That is the instances of a configuration, or the configuration if they share none of its
-    instances: a player whose matches fail on poor instances would else seem better.
+    That is the instances of a configuration, or the configuration if each played mostly others of
+    its instances: a player whose matches fail on poor instances would else seem better.
 
     Returns:
         The matches with their ``weight``; all of them, if the players share no configuration.
     """
-    shared = (ours.any() & theirs.any()).over(DEALS)
-    by_instance = shared.any().over(STRATA)
-    alike = pl.when(by_instance).then(shared).otherwise((ours.any() & theirs.any()).over(STRATA))
-    marked = both.with_columns(alike=alike, unit=pl.when(by_instance).then("deal"))
+    met = both.with_columns(
+        shared=(ours.any() & theirs.any()).over(DEALS),
+        alike=(ours.any() & theirs.any()).over(STRATA),
+    )
+    shared, *played = (
+        pl.col("deal").filter(part).n_unique().over(STRATA)
+        for part in (pl.col("shared"), ours, theirs)
+    )
+    by_instance = 2 * shared >= pl.min_horizontal(played)
+    marked = met.with_columns(
+        alike=pl.when(by_instance).then("shared").otherwise("alike"),
+        unit=pl.when(by_instance).then("deal"),
+    ).drop("shared")
     kept = marked.filter("alike") if marked["alike"].any() else marked
     unit = [*STRATA, "unit"]
     own = pl.when(ours).then(ours.sum().over(unit)).otherwise(theirs.sum().over(unit))
