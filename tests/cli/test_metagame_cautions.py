@@ -68,7 +68,8 @@ def test_unfinished_matches_are_counted_everywhere(cheaptalk: Command, tmp_path:
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.Study.model_validate(STUDY | {"deals": 9}), store, models=breaking(3))
     text, game, page = answers(cheaptalk, path)
-    caution = "3 of 81 matches failed, and only finished matches count"
+    finished = "and only finished matches count: what fails on poor deals seems better"
+    caution = f"3 of 81 matches failed, {finished}"
     assert f"{caution}." in text
     assert caution in game["cautions"]
     assert (game["unscored"], game["matches_of_any_status"]) == ({"failed": 3}, 81)

@@ -17,7 +17,6 @@ from cheaptalk.reports.recipes.comparison import _Comparison
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.parts import Answer
 from cheaptalk.reports.recipes.study_differences import difference, unchanged_pairs
-from cheaptalk.statistics.differences import constant_limits
 from tests.conftest import Command
 from tests.statistics.hall import wider_interval
 
@@ -115,9 +114,9 @@ def test_other_deals_are_compared_by_what_each_deal_came_to_in_all_pairings(stor
     assert row["difference.n"] == 2
     assert row["difference"] == pytest.approx(np.mean(by_deal[1]) - np.mean(by_deal[0]))
     welch = stats.ttest_ind(by_deal[1], by_deal[0], equal_var=False)
-    assert row["difference.low"] <= welch.confidence_interval().low
-    assert row["difference.high"] >= welch.confidence_interval().high
-    assert row["p"] >= welch.pvalue
+    assert row["difference.low"] <= welch.confidence_interval().low + 1e-12
+    assert row["difference.high"] >= welch.confidence_interval().high - 1e-12
+    assert row["p"] >= welch.pvalue - 1e-12
 
 
 def test_equal_players_seldom_differ_though_their_pairings_share_deals() -> None:
@@ -222,8 +221,7 @@ def test_a_difference_with_about_one_degree_of_freedom_is_inconclusive() -> None
     after = before.with_columns(pl.col("gain") + 0.5)
     alike = difference(before, after, "gain", True, (0.0, 1.0))
     assert alike is not None
-    assert alike.p == 0.5  # two instances of one sign
-    assert alike.limits == constant_limits(alike.difference, 1, 0.95, alike.bounds)
+    assert (alike.p, alike.limits) == (0.5, (None, None))  # two instances of one sign
 
 
 def played(luck: np.random.Generator, *, pairings: int, deals: int) -> pl.DataFrame:

@@ -62,7 +62,8 @@ def cautions(game: Empirical, uncertain: str, missing: tuple[dict[str, int], int
         missing: the matches that no payoff includes; see :func:`unscored_matches`.
     """
     counts, total = missing
-    unfinished = f"{unscored_text(counts, total)}, and only finished matches count" * bool(counts)
+    finished = "and only finished matches count: what fails on poor deals seems better"
+    unfinished = f"{unscored_text(counts, total)}, {finished}" * bool(counts)
     said = (f"How sure that is cannot be told: {uncertain}" * bool(uncertain),
             "" if uncertain else game.few, unfinished)  # fmt: skip
     return [sentence for sentence in said if sentence]

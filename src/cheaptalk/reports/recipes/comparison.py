@@ -357,7 +357,8 @@ def _changed(
         moved.append("no rise of a gain can be told from chance")
     if others := changed.filter(~pl.col("gain"))["score"].n_unique():
         moved.append(f"{counted(others, 'other score')} changed, too")
-    rule = f" (95 % intervals; Holm's rule for {tested})"
+    intervals = "95 % intervals; " * bool(changed.filter("gain")["difference.low"].count())
+    rule = f" ({intervals}Holm's rule for {tested})"
     return Answer(
         f"{since}, {'; '.join(moved)}{rule}.", f"{counted(len(changed), 'score')} changed"
     )
@@ -380,7 +381,7 @@ def _moved(row: Mapping[str, Any]) -> str:
     if change < 0:
         size = Estimate(-change, high and -high, low and -low)
     way, places = "fell" if change < 0 else "rose", row["decimals"]
-    if low is None or low <= 0 <= high:  # it is the same on each instance
+    if low is None:
         instances = counted(row["difference.clusters"], "instance")
         alike = "alike within each configuration, which does not show the same of others"
         within = f" on these {instances}, {alike}"

@@ -48,7 +48,7 @@ class Margin(NamedTuple):
             if ``matched``.
         low, high: its interval, at a level that allows for all rivals, within what the difference
             can be; None if there is none.
-        deals: the instances it rests on.
+        deals: the instances it rests on, of the player with fewer.
         comparisons: for how many comparisons at once the interval holds.
         more: how many times as many instances would show the first ahead of all rivals in four of
             five studies, if the differences are what they seem; infinite if no sensible number
@@ -96,7 +96,7 @@ class Margin(NamedTuple):
             deals: whether the sentence does not say the number of deals otherwise.
         """
         if self.matched:
-            where = f" on what both played, {counted(self.deals, 'deal')}"
+            where = f" on what both played, {counted(self.deals, 'deal')}" * (self.deals > 1)
             return f"{where}{self._replace(matched=False).within(places, deals=False)}"
         is_few = deals and self.deals < FEW_DEALS
         few = f", on only {counted(self.deals, 'deal')}" if is_few else ""
@@ -248,9 +248,8 @@ def _pair(
     )  # fmt: skip
     pair = pair.with_columns(off=signed * pl.len())
     found = mean_intervals(pair, ["off"], cluster=DEALS, strata=STRATA)
-    error, freedom, skew, deals, note = found.select(
-        "error", "freedom", "skew", "clusters", "note"
-    ).row(0)
+    error, freedom, skew, note = found.select("error", "freedom", "skew", "note").row(0)
+    deals = min(pair.filter(side).select(DEALS).n_unique() for side in (ours, theirs))
     parts = pair.group_by(DEALS, maintain_order=True).agg(pl.col("off").sum() / len(pair))
     centred = rows.select(DEALS).unique(maintain_order=True).join(
         parts.select(*DEALS, pl.col("off") - pl.col("off").mean().over(STRATA)),

@@ -14,7 +14,6 @@ from cheaptalk.statistics.differences import (
     arrangements_of,
     combined_freedom,
     constant_difference_p,
-    constant_limits,
     constant_p_of_instances,
     difference_bounds,
     difference_limits,
@@ -70,9 +69,9 @@ class Difference(NamedTuple):
 
     @property
     def limits(self) -> tuple[float, float] | tuple[None, None]:
-        """The 95 % interval of the difference, within its bounds; None if there is none."""
+        """The 95 % interval of the difference, within its bounds; None if it never varied."""
         if self.constant_p is not None:
-            return constant_limits(self.difference, self.freedom, LEVEL, self.bounds)
+            return None, None
         return difference_limits(
             self.difference, self.error, self.freedom, LEVEL, self.bounds, self.skew
         )
@@ -80,7 +79,7 @@ class Difference(NamedTuple):
     @property
     def wanted(self) -> int | None:
         """How many instances would do if these are too few; see :func:`.mean_intervals`."""
-        if self.limits[0] is None or self.constant_p is not None:
+        if self.limits[0] is None:
             return None
         steep = steepness(self.freedom, LEVEL, self.skew)
         times = max((ENOUGH - 1) / round(self.freedom, 6), steep**2)

@@ -98,7 +98,8 @@ def head_to_head(met: Encounters) -> str:
 
     A player who is generous then pays its rivals, and not itself.
     """
-    if len({frozenset(own) for own in met.values()}) == 1:
+    alone = any(label in one.opponents for label, own in met.items() for one in own)
+    if alone or len({frozenset(own) for own in met.values()}) == 1:
         return ""
     return " Each met the others and not itself, so that what one gives away raises its rivals."
 
