@@ -15,6 +15,7 @@ from cheaptalk.reports.charts.kinds import dots
 from cheaptalk.reports.recipes.comparison_gaps import Gaps, gaps
 from cheaptalk.reports.recipes.evidence import Evidence
 from cheaptalk.reports.recipes.findings import Findings, findings
+from cheaptalk.reports.recipes.margins import rare_outcomes
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Recipe, RecipePart
 from cheaptalk.reports.recipes.study_differences import (
     LEVEL,
@@ -359,8 +360,9 @@ def _changed(
         moved.append(f"{counted(others, 'other score')} changed, too")
     intervals = "95 % intervals; " * bool(changed.filter("gain")["difference.low"].count())
     rule = f" ({intervals}Holm's rule for {tested})"
+    few = rare_outcomes(int(changed["difference.clusters"].to_numpy().min()))
     return Answer(
-        f"{since}, {'; '.join(moved)}{rule}.", f"{counted(len(changed), 'score')} changed"
+        f"{since}, {'; '.join(moved)}{rule}.{few}", f"{counted(len(changed), 'score')} changed"
     )
 
 

@@ -112,12 +112,22 @@ class Margin(NamedTuple):
 
 def caution(lead: Margin) -> str:
     """Return what few or skewed outcomes leave open of a sure lead, as a sentence after a space."""
-    if lead.deals < ENOUGH:
-        rare = round(1 / (1 - ALPHA ** (1 / lead.deals)))
-        return f" Outcomes rarer than 1 in {rare} may be missing in {lead.deals} deals."
+    if few := rare_outcomes(lead.deals, "deal"):
+        return few
     if lead.skewed:
         return " The outcomes are skewed, and the interval may be too narrow."
     return ""
+
+
+def rare_outcomes(instances: int, noun: str = "instance") -> str:
+    """Return how rare an outcome few instances may lack, as a sentence after a space.
+
+    It is absent from all of them in more than one of twenty studies. Enough instances give nothing.
+    """
+    if not 1 < instances < ENOUGH:
+        return ""
+    rare = round(1 / (1 - ALPHA ** (1 / instances)))
+    return f" Outcomes rarer than 1 in {rare} may be missing in {counted(instances, noun)}."
 
 
 def planned_growth(lead: Margin) -> float | str:

@@ -9,6 +9,7 @@ import polars as pl
 from cheaptalk.frames.matches import with_factors
 from cheaptalk.reports.charts.chart import Chart
 from cheaptalk.reports.charts.kinds import HIGH, LOW, dots
+from cheaptalk.reports.recipes.margins import rare_outcomes
 from cheaptalk.reports.recipes.parts import Answer, Charts
 from cheaptalk.reports.recipes.tables import CLUSTERS, COUNT, ERROR, Header, ReportTable
 from cheaptalk.reports.study.scores import GameScores
@@ -206,7 +207,10 @@ def _answer(rows: Sequence[Mapping[str, Any]]) -> Answer:
         key=lambda row: (row["order"], row["p"]),
     )
     sentences = [_sentence(row) for row in certain]
-    if not certain:
+    if certain:
+        few = rare_outcomes(min(row[EFFECT + CLUSTERS] for row in certain))
+        sentences += [few.strip()] * bool(few)
+    else:
         sentences = ["No effect of a player's factor can be told from chance."]
     sentences += [
         f"{capital(row['name'])} and {row['over']} are not comparable as {row['role_title']}: no "
