@@ -218,7 +218,7 @@ def compare(simulator: Simulator, cell: Cell, draw: np.random.Generator) -> Stat
     assert isinstance(shown, Answer)
     text = shown.text
     changed = any(word in text for word in (" rose by ", " fell by ", "changed, too"))
-    of_leader = " of p0 as Alice rose by " in text or " of p0 as Alice fell by " in text
+    of_leader = " of p0 rose by " in text or " of p0 fell by " in text
     return Statement(text, "p0" if of_leader else "some score" if changed else None)
 
 

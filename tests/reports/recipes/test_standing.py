@@ -349,3 +349,15 @@ def test_one_name_for_two_scripts_at_a_game_is_refused() -> None:
         check_scripts(first | {"b": {"hard": fits, "soft": [at("bargaining", 0.1)]}})
     with pytest.raises(ct.CheaptalkError, match="hard is not the same in a and b: it plays barg"):
         check_scripts(first | {"b": {"hard": [at("bargaining", 0.9)]}})
+
+
+def test_a_player_that_never_varied_leaves_the_ranks_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One script whose payoff was always the same took all ranges of ranks from the page."""
+    noise = np.random.default_rng(4).normal(size=(2, 30))
+    gains = {"a": 0.8 + noise[0] / 50, "b": 0.5 + noise[1] / 50, "still": np.full(30, 0.2)}
+    text, frame = standing_of({who: own.tolist() for who, own in gains.items()}, monkeypatch)
+    assert text.startswith("a, ")
+    assert "is first" in text
+    assert frame["sure"].to_list() == ["1 to 1", "2 to 2", "3 to 3"]

@@ -124,7 +124,8 @@ class _Board:
         Ranked are players who have matches in all games, configurations and roles, and met the same
         opponents there. All others are listed apart, with what they lack. If nobody has all, the
         largest set of comparable players is ranked. If a player never varied in a game, there is no
-        interval over all games, and no range of ranks: how much it may vary is not known. If a
+        interval over all games: how much it may vary is not known. If two players never varied in
+        one of several games, there is no range of ranks. If a
         match of a ranked player failed, all players' results on its deal and against its opponents
         are left out, since matches can fail on poor deals.
         """
@@ -269,10 +270,21 @@ def _ranked(
     )  # fmt: skip
     board = ranks.join(overall, on="player", how="left", maintain_order="left", validate="1:1")
     return (
-        with_told_ranges(board, OVERALL),
+        with_told_ranges(board, OVERALL) if _hides_noise(found) else board,
         tuple(f"Ranks: {note.replace('clusters', 'deals')}." for note in notes),
         leads,
     )
+
+
+def _hides_noise(found: pl.DataFrame) -> bool:
+    """Whether some players differ by the same in all draws of a game, so that ranks seem too sure.
+
+    That is a game of one deal, or one of several games in which two players never varied.
+    """
+    unknown = found.filter(pl.col("z.error").is_null())
+    still = unknown.filter(pl.col("z.clusters") > 1).group_by("game", maintain_order=True).len()
+    several = found["game"].n_unique() > 1 and bool((still["len"] > 1).any())
+    return several or bool((unknown["z.clusters"] == 1).any())
 
 
 def _rank_headers(board: pl.DataFrame) -> Iterator[Header]:

@@ -33,7 +33,7 @@ def first_answer(
         ahead = fixed(first[value] - second[value], places)
         return Answer(
             f"Who is first cannot be told: {who}, {standing}, is {ahead} ahead of "
-            f"{second['player']}, but some games had one deal or never varied.",
+            f"{second['player']}, but a game had one deal, or some players never varied in it.",
             "it cannot be told who is first",
         )
     closest = min(leads, key=attrgetter("certainty"))
