@@ -4,10 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import cheaptalk as ct
 from cheaptalk.models import ModelCall, Reply
+from cheaptalk.reports.recipes.tables import estimate
 from cheaptalk.rules import games
 from tests.conftest import Command
 from tests.fakes import REFUSAL, Canned, Refusing, legal, study, with_model
@@ -132,3 +134,16 @@ def test_planned_matches_that_have_not_begun_are_no_unchanged_ones(tmp_path: Pat
     said = found.answers["Bargaining"]
     assert "planned matches of “small” have not begun." in said
     assert "nothing changed" not in said
+
+
+@pytest.mark.usefixtures("toys")
+def test_an_inconclusive_difference_is_not_said_to_be_constant(tmp_path: Path) -> None:
+    """A difference without an interval was said to be one that did not vary."""
+    changes: dict[str, Any] = {"games": [{"game": "guessing"}], "deals": 2, "pairing": "all"}
+    random, card = ({"players": {"a": {"strategy": way}}} for way in ("random", "own_card"))
+    found = compared(tmp_path, changes | random, changes | card)
+    table = found.tables["compare-guessing"]
+    rows = table.frame.filter(pl.col("difference.low").is_null(), pl.col("difference") != 0)
+    assert rows.height
+    spreads = [estimate(row, "difference").spread(2) for row in rows.iter_rows(named=True)]
+    assert "did not vary" not in spreads

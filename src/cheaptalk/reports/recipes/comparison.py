@@ -70,7 +70,9 @@ def compare(
         return findings(store, study, recipe, as_published=as_published)
 
 
-FLOATS = ("before", "after", "difference", "difference.low", "difference.high", "p")
+FLOATS = (
+    "before", "after", "difference", "difference.low", "difference.high", "difference.error", "p",
+)  # fmt: skip
 SCHEMA: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(FLOATS, pl.Float64), "difference.wanted": pl.Int64
 }  # fmt: skip
@@ -296,6 +298,7 @@ def _rows(
                     "before": change.before, "after": change.after,
                     "difference": change.difference,
                     "difference.low": low, "difference.high": high, "difference.n": change.n,
+                    "difference.error": 0.0 if change.constant_p is not None else change.error,
                     "difference.clusters": change.clusters,
                     "difference.wanted": change.wanted,
                     "paired": change.paired, "gain": key == gain, "p": change.p,
