@@ -9,7 +9,13 @@ import pytest
 from scipy import stats
 
 import cheaptalk as ct
-from cheaptalk.reports.recipes.margins import ALPHA, Margin, margins_over, planned_growth
+from cheaptalk.reports.recipes.margins import (
+    ALPHA,
+    Margin,
+    caution,
+    margins_over,
+    planned_growth,
+)
 from cheaptalk.reports.study.answers import answer, margins
 from cheaptalk.reports.study.scores import GameScores
 from cheaptalk.statistics.planning import growth_for_power
@@ -325,3 +331,20 @@ def test_players_who_share_few_instances_are_compared_on_all_of_them() -> None:
     ranked = sorted(means.items(), key=lambda pair: -pair[1])
     (margin,) = margins_over(rows, "who", "x", ranked)
     assert (margin.deals, margin.matched) == (30, False)
+
+
+def test_a_sure_lead_that_never_varied_in_a_configuration_says_what_that_may_lack() -> None:
+    """The lottery paid nothing in one configuration, which counted as exact."""
+    noise = np.random.default_rng(0)
+    rows = pl.DataFrame([
+        {"configuration": name, "deal": deal, "who": who,
+         "x": 0.1 if who == "a" else 0.02 * noise.normal() * (name != "still")}
+        for name in ("still", "moved", "other") for deal in range(10) for who in "ab"
+    ])  # fmt: skip
+    means = dict(rows.group_by("who").agg(pl.col("x").mean()).iter_rows())
+    (margin,) = margins_over(rows, "who", "x", [("a", means["a"]), ("b", means["b"])])
+    assert (margin.told, margin.quiet, margin.deals) == (True, 10, 30)
+    assert caution(margin) == (
+        " In a configuration the lead never varied. Outcomes rarer than 1 in 4 may be missing in "
+        "10 deals."
+    )

@@ -60,6 +60,8 @@ class Margin(NamedTuple):
         skewed: whether rare outcomes against the one ahead make the interval too narrow.
         matched: whether the difference is not that of the means of all matches, since one of the
             two played some instances or configurations more often.
+        quiet: the fewest instances of a configuration in which the difference never varied,
+            although it did in others; 0 if there is none with several instances.
     """
 
     behind: str
@@ -75,6 +77,7 @@ class Margin(NamedTuple):
     freedom: float = 0.0
     skewed: bool = False
     matched: bool = False
+    quiet: int = 0
 
     @property
     def certainty(self) -> tuple[bool, bool, float, float]:
@@ -114,6 +117,8 @@ def caution(lead: Margin) -> str:
     """Return what few or skewed outcomes leave open of a sure lead, as a sentence after a space."""
     if few := rare_outcomes(lead.deals, "deal"):
         return few
+    if few := rare_outcomes(lead.quiet, "deal"):
+        return f" In a configuration the lead never varied.{few}"
     if lead.skewed:
         return " The outcomes are skewed, and the interval may be too narrow."
     return ""
@@ -126,7 +131,7 @@ def rare_outcomes(instances: int, noun: str = "instance") -> str:
     """
     if not 1 < instances < ENOUGH:
         return ""
-    rare = round(1 / (1 - ALPHA ** (1 / instances)))
+    rare = max(2, round(1 / (1 - ALPHA ** (1 / instances))))
     return f" Outcomes rarer than 1 in {rare} may be missing in {counted(instances, noun)}."
 
 
@@ -186,6 +191,7 @@ class _Pair(NamedTuple):
     deviations: FloatArray
     configurations: int
     matched: bool
+    quiet: int
 
     def limits(self, level: float) -> tuple[float, float] | tuple[None, None]:
         """The interval of the difference."""
@@ -232,6 +238,7 @@ def margins_over(
             pair.behind, pair.size, low, high, pair.deals, len(rest) * statements, more, sure,
             pair.constant, pair.configurations, pair.freedom,
             low is not None and steepness(pair.freedom, 1 - alpha, pair.skew) < -1, pair.matched,
+            pair.quiet,
         )  # fmt: skip
 
 
@@ -269,8 +276,17 @@ def _pair(
     return _Pair(
         label, size, error, freedom, skew, deals,
         note == CONSTANT, limits, centred.to_numpy(),
-        parts["configuration"].n_unique(), matched,
+        parts["configuration"].n_unique(), matched, 0 if note == CONSTANT else _quiet(parts),
     )  # fmt: skip
+
+
+def _quiet(parts: pl.DataFrame) -> int:
+    """The fewest instances of a configuration that varied in nothing, of those with several."""
+    off = pl.col("off")
+    spread = without_rounding(off.max() - off.min(), off.abs().max(), pl.len())
+    sizes = parts.group_by(STRATA, maintain_order=True).agg(pl.len().alias("size"), spread=spread)
+    still = sizes.filter(pl.col("spread") == 0, pl.col("size") > 1)["size"]
+    return min(still.to_list(), default=0)
 
 
 def _balanced(both: pl.DataFrame, ours: pl.Expr, theirs: pl.Expr) -> pl.DataFrame:
