@@ -351,13 +351,13 @@ def test_one_name_for_two_scripts_at_a_game_is_refused() -> None:
         check_scripts(first | {"b": {"hard": [at("bargaining", 0.9)]}})
 
 
-def test_a_player_that_never_varied_leaves_the_ranks_of_others(
+def test_a_player_that_never_varied_within_a_configuration_hides_who_is_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One script whose payoff was always the same took all ranges of ranks from the page."""
-    noise = np.random.default_rng(4).normal(size=(2, 30))
-    gains = {"a": 0.8 + noise[0] / 50, "b": 0.5 + noise[1] / 50, "still": np.full(30, 0.2)}
-    text, frame = standing_of({who: own.tolist() for who, own in gains.items()}, monkeypatch)
-    assert text.startswith("a, ")
-    assert "is first" in text
-    assert frame["sure"].to_list() == ["1 to 1", "2 to 2", "3 to 3"]
+    """Its rival's outcomes moved its standing from configuration to configuration only."""
+    lottery = np.zeros(30)
+    lottery[7] = 1.0
+    text, frame = standing_of({"safe": [0.1] * 30, "lottery": lottery.tolist()}, monkeypatch)
+    assert text.startswith("Who is first cannot be told: safe")
+    assert "some players never varied in it" in text
+    assert frame["sure"].to_list() == [None, None]

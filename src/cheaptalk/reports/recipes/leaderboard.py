@@ -20,6 +20,7 @@ from cheaptalk.reports.recipes.means import (
     ranked_over_games,
     side_by_side,
     with_told_ranges,
+    without_ranges,
 )
 from cheaptalk.reports.recipes.parts import Answer, Charts, Lacking, Recipe, RecipePart
 from cheaptalk.reports.recipes.standings import first_answer
@@ -124,8 +125,7 @@ class _Board:
         Ranked are players who have matches in all games, configurations and roles, and met the same
         opponents there. All others are listed apart, with what they lack. If nobody has all, the
         largest set of comparable players is ranked. If a player never varied in a game, there is no
-        interval over all games: how much it may vary is not known. If two players never varied in
-        one of several games, there is no range of ranks. If a
+        interval over all games, and no range of ranks: how much it may vary is not known. If a
         match of a ranked player failed, all players' results on its deal and against its opponents
         are left out, since matches can fail on poor deals.
         """
@@ -270,21 +270,25 @@ def _ranked(
     )  # fmt: skip
     board = ranks.join(overall, on="player", how="left", maintain_order="left", validate="1:1")
     return (
-        with_told_ranges(board, OVERALL) if _hides_noise(found) else board,
+        without_ranges(board) if _hides_noise(rows) else with_told_ranges(board, OVERALL),
         tuple(f"Ranks: {note.replace('clusters', 'deals')}." for note in notes),
         leads,
     )
 
 
-def _hides_noise(found: pl.DataFrame) -> bool:
-    """Whether some players differ by the same in all draws of a game, so that ranks seem too sure.
+def _hides_noise(rows: pl.DataFrame) -> bool:
+    """Whether a player never varied within any configuration of a game, so that ranks seem sure.
 
-    That is a game of one deal, or one of several games in which two players never varied.
+    Nobody knows how much such a player can vary. Configurations with one deal show no spread.
     """
-    unknown = found.filter(pl.col("z.error").is_null())
-    still = unknown.filter(pl.col("z.clusters") > 1).group_by("game", maintain_order=True).len()
-    several = found["game"].n_unique() > 1 and bool((still["len"] > 1).any())
-    return several or bool((unknown["z.clusters"] == 1).any())
+    z = pl.col("z")
+    spread = without_rounding(z.max() - z.min(), z.abs().max())
+    cells = rows.group_by("player", *LIKE, maintain_order=True).agg(
+        pl.col("deal").n_unique(), spread=spread
+    )
+    several = cells.filter(pl.col("deal") > 1)
+    games = several.group_by("player", "game", maintain_order=True).agg(pl.col("spread").max())
+    return bool((games["spread"] == 0).any())
 
 
 def _rank_headers(board: pl.DataFrame) -> Iterator[Header]:

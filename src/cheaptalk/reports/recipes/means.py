@@ -160,6 +160,11 @@ def with_told_ranges(board: pl.DataFrame, value: str) -> pl.DataFrame:
     """
     if not board.filter(pl.col(value).is_not_null())[value + LOW].null_count():
         return board
+    return without_ranges(board)
+
+
+def without_ranges(board: pl.DataFrame) -> pl.DataFrame:
+    """Ranks with no ranges; see :func:`with_told_ranges`."""
     columns = ("rank.low", "rank.high", "sure", "first")
     return board.with_columns(pl.lit(None, board[name].dtype).alias(name) for name in columns)
 
