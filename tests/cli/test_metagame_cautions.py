@@ -68,7 +68,7 @@ def test_unfinished_matches_are_counted_everywhere(cheaptalk: Command, tmp_path:
     with ct.Store.open(path, create=True) as store:
         ct.run(ct.Study.model_validate(STUDY | {"deals": 9}), store, models=breaking(3))
     text, game, page = answers(cheaptalk, path)
-    finished = "and only finished matches count: what fails on poor deals seems better"
+    finished = "and only finished matches count: failures on poor deals make a strategy seem better"
     caution = f"3 of 81 matches failed, {finished}"
     assert f"{caution}." in text
     assert caution in game["cautions"]

@@ -345,6 +345,6 @@ def test_a_sure_lead_that_never_varied_in_a_configuration_says_what_that_may_lac
     (margin,) = margins_over(rows, "who", "x", [("a", means["a"]), ("b", means["b"])])
     assert (margin.told, margin.quiet, margin.deals) == (True, 10, 30)
     assert caution(margin) == (
-        " In a configuration the lead never varied. Outcomes rarer than 1 in 4 may be missing in "
-        "10 deals."
+        " The lead never varied in one of the configurations. Outcomes rarer than 1 in 4 may be "
+        "missing in 10 deals."
     )

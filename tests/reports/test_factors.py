@@ -110,8 +110,8 @@ def constant(instances: int) -> GameScores:
 def test_an_effect_that_is_the_same_on_every_instance_is_certain_from_enough_of_them() -> None:
     text, table = shown(constant(30))
     assert text.startswith(
-        "Model b raised the gain as Left by 2.000 over a in these 60 pairs, alike within each "
-        "configuration, which does not show the same of others."
+        "Model b raised the gain as Left by 2.000 over a in these 60 pairs (constant within each "
+        "configuration; others can differ)."
     )
     assert "Style y" not in text
     assert table.filter(name="model b")["p"].item() == pytest.approx(0.5**29)

@@ -41,8 +41,8 @@ def unscored_text(counts: Mapping[str, int], total: int) -> str:
     '19 of 30 matches failed, 1 was forfeited'
     """
     of = f" of {total:,} {'match' if total == 1 else 'matches'}"
-    said = [f"{count:,}{{}} {VERBS[reason][count > 1]}" for reason, count in counts.items()]
-    return ", ".join(one.format("" if at else of) for at, one in enumerate(said))
+    clauses = [f"{count:,}{{}} {VERBS[reason][count > 1]}" for reason, count in counts.items()]
+    return ", ".join(clause.format("" if at else of) for at, clause in enumerate(clauses))
 
 
 BY_OTHERS = "forfeited by others"
@@ -92,7 +92,7 @@ def without_scored(rows: pl.DataFrame) -> dict[str, str]:
         .len()
         .sort("player", pl.col("len"), descending=[False, True], maintain_order=True)
     )
-    said: dict[str, list[str]] = {}
+    counts: dict[str, list[str]] = {}
     for player, end, count in ends.iter_rows():
-        said.setdefault(player, []).append(f"{count:,} {ENDS.get(end, end)}")
-    return {player: ", ".join(texts) for player, texts in said.items()}
+        counts.setdefault(player, []).append(f"{count:,} {ENDS.get(end, end)}")
+    return {player: ", ".join(texts) for player, texts in counts.items()}

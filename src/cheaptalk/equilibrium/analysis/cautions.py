@@ -62,8 +62,8 @@ def cautions(game: Empirical, uncertain: str, missing: tuple[dict[str, int], int
         missing: the matches that no payoff includes; see :func:`unscored_matches`.
     """
     counts, total = missing
-    finished = "and only finished matches count: what fails on poor deals seems better"
+    finished = "and only finished matches count: failures on poor deals make a strategy seem better"
     unfinished = f"{unscored_text(counts, total)}, {finished}" * bool(counts)
-    said = (f"How sure that is cannot be told: {uncertain}" * bool(uncertain),
+    sentences = (f"How sure that is cannot be told: {uncertain}" * bool(uncertain),
             "" if uncertain else game.few, unfinished)  # fmt: skip
-    return [sentence for sentence in said if sentence]
+    return [sentence for sentence in sentences if sentence]

@@ -388,8 +388,7 @@ def _moved(row: Mapping[str, Any]) -> str:
     way, places = "fell" if change < 0 else "rose", row["decimals"]
     if low is None:
         instances = counted(row["difference.clusters"], "instance")
-        alike = "alike within each configuration, which does not show the same of others"
-        within = f" on these {instances}, {alike}"
+        within = f" on these {instances} (constant within each configuration; others can differ)"
     else:
         within = size.within(places, "")
     by = f"{fixed(abs(change), places)}{within}"

@@ -57,8 +57,8 @@ def gaps(
         sentences.append(
             " Only pairs of finished matches are compared." if paired
             else " Only finished matches are compared." if rates[0] == rates[1]
-            else " Only finished matches are compared, and the studies lack different shares of "
-            "their matches: a difference can come from which of them finished."
+            else " Only finished matches are compared, and different shares of the studies' "
+            "matches are missing: a difference can come from which of them finished."
         )  # fmt: skip
     return Gaps("".join(sentences), absent[0] != absent[1])
 

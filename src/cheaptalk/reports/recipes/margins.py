@@ -81,7 +81,10 @@ class Margin(NamedTuple):
 
     @property
     def certainty(self) -> tuple[bool, bool, float, float]:
-        """How sure it is: what varied least, and the lower the end of its interval, the less."""
+        """A sort key: first the least certain lead, by the lower end of its interval.
+
+        Among leads that are not told, those that never varied come last.
+        """
         low = self.size if self.low is None else self.low
         return (self.told, self.constant, low, self.size)
 
@@ -118,7 +121,7 @@ def caution(lead: Margin) -> str:
     if few := rare_outcomes(lead.deals, "deal"):
         return few
     if few := rare_outcomes(lead.quiet, "deal"):
-        return f" In a configuration the lead never varied.{few}"
+        return f" The lead never varied in one of the configurations.{few}"
     if lead.skewed:
         return " The outcomes are skewed, and the interval may be too narrow."
     return ""

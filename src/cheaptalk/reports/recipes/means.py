@@ -77,8 +77,10 @@ def over_games(found: pl.DataFrame, value: str) -> pl.DataFrame:
         pl.col(value + LOW, value + HIGH).first(),
         pl.col(value + WANTED).max(),
     )
-    whole = pl.col(value + ERROR)
-    width = pl.when(whole > 0).then(whole) * pl.Series(stdtrit(made["freedom"].to_numpy(), 0.975))
+    mean_error = pl.col(value + ERROR)
+    width = pl.when(mean_error > 0).then(mean_error) * pl.Series(
+        stdtrit(made["freedom"].to_numpy(), 0.975)
+    )
     alone, few = pl.col("games") == 1, pl.col("freedom").round(6) < ENOUGH - 1
     ends = (
         pl.when(alone).then(end).otherwise(pl.col(value) + side * width).alias(end)

@@ -101,7 +101,7 @@ def head_to_head(met: Encounters) -> str:
     alone = any(label in one.opponents for label, own in met.items() for one in own)
     if alone or len({frozenset(own) for own in met.values()}) == 1:
         return ""
-    return " Each met the others and not itself, so that what one gives away raises its rivals."
+    return " No player met itself, so that what a player gives away raises its rivals' payoffs."
 
 
 def largest_comparable_set(met: Encounters) -> Comparable:

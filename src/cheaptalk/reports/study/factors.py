@@ -235,8 +235,7 @@ def _sentence(row: Mapping[str, Any]) -> str:
     size, pairs = fixed(row[EFFECT], row["decimals"]), counted(row[EFFECT + COUNT], "pair")
     by = f"{what} the gain as {role} by {size} over {row['over']}"
     if row["constant"]:
-        alike = "alike within each configuration, which does not show the same of others"
-        return f"{by} in these {pairs}, {alike}."
+        return f"{by} in these {pairs} (constant within each configuration; others can differ)."
     return f"{by}{_evidence(row)}."
 
 
